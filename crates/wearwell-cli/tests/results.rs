@@ -89,6 +89,7 @@ fn requests_are_counted_and_a_trace_that_is_cut_short_says_so() {
 
 #[test]
 fn a_policy_that_was_overruled_says_so() {
+    let by_place = |place: &str, when: &str| run(&["--workload", "zipf:0.99", "--where", place, "--when", when]);
     let run = |which: &str, when: &str| run(&["--workload", "zipf:0.99", "--which", which, "--when", when]);
     let overruled = run("cost-benefit", "watermark:2:3");
     let warning = overruled["warnings"][0].as_str().expect("a warning").to_owned();
@@ -96,6 +97,11 @@ fn a_policy_that_was_overruled_says_so() {
     assert_eq!(overruled["map_digest"], run("greedy", "watermark:2:3")["map_digest"], "it was greedy");
     assert_eq!(run("greedy", "watermark:2:3")["warnings"], serde_json::json!([]), "greedy is what it would have done");
     assert_eq!(run("cost-benefit", "watermark:3:4")["warnings"], serde_json::json!([]));
+
+    let warning = by_place("midas", "watermark:2:3")["warnings"][0].as_str().expect("midas chooses victims").to_owned();
+    assert!(warning.starts_with("midas was overruled: "), "{warning}");
+    assert_eq!(by_place("dac:6", "watermark:2:3")["warnings"], serde_json::json!([]), "it only places");
+    assert_eq!(by_place("midas", "watermark:3:4")["warnings"], serde_json::json!([]));
 
     let policies = ["compare", "--policies", "greedy,cat", "--chip", "geometry:4KiB:16:72", "--workload", "random"];
     let compared = wearwell(&[&policies[..], &["--when", "watermark:2:3"]].concat());

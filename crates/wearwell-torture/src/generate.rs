@@ -109,7 +109,7 @@ impl<'a> Generator<'a> {
             return Step::Decay { draw: self.draw() };
         }
         if let Some(policies) = self.policies.filter(|_| self.rng.u32(..120) == 0) {
-            return Step::Policies(PolicyNames::random(&mut self.rng, Some(policies.place)));
+            return Step::Policies(PolicyNames::random(&mut self.rng, self.mode.choices, Some(policies.place)));
         }
         if percent(&mut self.rng, self.mode.discard_percent) {
             let page = self.rng.u32(..self.pages);

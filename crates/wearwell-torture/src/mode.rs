@@ -24,6 +24,67 @@ pub enum Target {
     Paged,
 }
 
+/// The names of victim policies and placements to draw from.
+#[derive(Debug, Clone, Copy)]
+pub struct Choices {
+    /// Victim policies.
+    pub which: &'static [&'static str],
+    /// Placements.
+    pub place: &'static [&'static str],
+}
+
+/// Those that were there first: seeds of older modes keep their devices.
+pub(crate) const FIRST: &Choices = &Choices {
+    which: &[
+        "greedy",
+        "greedy-first",
+        "cost-benefit",
+        "lfs",
+        "cat",
+        "fifo",
+        "random",
+        "d-choices:3",
+        "windowed-greedy:4",
+    ],
+    place: &[
+        "single",
+        "single",
+        "separate-gc",
+        "separate-cleaning",
+        "hot-cold-readonly",
+        "by-stream",
+        "by-stream-shared",
+    ],
+};
+
+/// Those that learn, choose victims themselves, or have many classes.
+pub(crate) const ALL_POLICIES: &Choices = &Choices {
+    which: &[
+        "greedy",
+        "cost-benefit:opened",
+        "cost-benefit:sealed",
+        "cost-benefit-sqrt:sealed",
+        "cost-benefit-settled",
+        "lfs",
+        "cat",
+    ],
+    place: &[
+        "dac:6",
+        "sepbit",
+        "midas",
+        "dogi",
+        "fadac:6",
+        "warcip:6",
+        "sfs:6",
+        "multilog:6",
+        "frequency:7",
+        "frequency:2",
+        "by-handle",
+        "by-handle-shared",
+        "by-handle-apart:3",
+    ],
+};
+
 /// A mode.
 #[derive(Debug, Clone, Copy)]
 pub struct Mode {
@@ -31,6 +92,8 @@ pub struct Mode {
     pub name: &'static str,
     /// One of these is drawn for each seed.
     pub targets: &'static [Target],
+    /// The policies that are drawn.
+    pub choices: &'static Choices,
     /// Percent of devices that are as full as possible.
     pub full_percent: u32,
     /// True if stripes always cover all dies.
@@ -64,6 +127,7 @@ pub const MILD: Temper = Temper { mixed_erases: false, fading_pairs: false };
 pub const PLAIN: Mode = Mode {
     name: "",
     targets: &[Target::Page],
+    choices: FIRST,
     full_percent: 30,
     striped: false,
     cut_percent: 90,
@@ -101,6 +165,8 @@ const ALL_NAND: &[Target] = &[
 const MARKED: &[Target] =
     &[Target::Page, Target::Page, Target::Paged, Target::Paged, Target::Block("log-block"), Target::Block("fast")];
 
+const POLICIES: &[Target] = &[Target::Page, Target::Page, Target::Page, Target::Aware, Target::NorPage];
+
 const ALL: &[Target] = &[
     Target::Page,
     Target::Aware,
@@ -137,6 +203,7 @@ pub const MODES: &[Mode] = &[
     Mode { name: "trim", targets: ALL_NAND, discard_percent: 60, ..PLAIN },
     Mode { name: "rare-cuts", targets: ALL_NAND, cut_percent: 20, failures: 4, ..PLAIN },
     Mode { name: "marked", targets: MARKED, marks_empty: true, cut_percent: 10, ..PLAIN },
+    Mode { name: "policies", targets: POLICIES, choices: ALL_POLICIES, failures: 2, full_percent: 60, ..PLAIN },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

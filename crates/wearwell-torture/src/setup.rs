@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
-use crate::mode::{Mode, Target, Temper};
+use crate::mode::{Choices, Mode, Target, Temper};
 
 /// The names of a page-mapped engine's policies, as the command line has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,10 +188,6 @@ pub(crate) const WHEN: &[&str] = &[
     "falling:4:2:3",
     "falling:5:0.5",
 ];
-pub(crate) const WHICH: &[&str] =
-    &["greedy", "greedy-first", "cost-benefit", "lfs", "cat", "fifo", "random", "d-choices:3", "windowed-greedy:4"];
-pub(crate) const PLACE: &[&str] =
-    &["single", "single", "separate-gc", "separate-cleaning", "hot-cold-readonly", "by-stream", "by-stream-shared"];
 pub(crate) const WEAR: &[&str] =
     &["none", "none", "none", "dynamic", "static-threshold:1", "static-threshold:5", "swap:1"];
 /// How the engine levels wear if nobody chooses. It is not drawn.
@@ -206,11 +202,11 @@ pub(crate) const BLOCK_RECLAIM: &[&str] = &["at-once", "proactive", "proactive:0
 impl PolicyNames {
     /// Random policies. A given placement stays: a change of placement closes all open segments and rarely breaks
     /// anything.
-    pub(crate) fn random(rng: &mut Rng, place: Option<&'static str>) -> Self {
+    pub(crate) fn random(rng: &mut Rng, choices: &Choices, place: Option<&'static str>) -> Self {
         Self {
             when: pick(rng, WHEN),
-            which: pick(rng, WHICH),
-            place: place.unwrap_or_else(|| pick(rng, PLACE)),
+            which: pick(rng, choices.which),
+            place: place.unwrap_or_else(|| pick(rng, choices.place)),
             wear: pick(rng, WEAR),
             reclaim: pick(rng, RECLAIM),
         }
@@ -227,7 +223,7 @@ impl Setup {
                 shape,
                 temper: mode.temper,
                 driver: Driver::Honest,
-                engine: random_engine(rng, target, &shape, mode.striped),
+                engine: random_engine(rng, target, &shape, mode),
                 // More than any chip here has. The refusal says how much fits.
                 logical_pages: u32::MAX >> 8,
                 endurance: pick(rng, &[100, 100_000]),
@@ -272,9 +268,9 @@ fn random_nor(rng: &mut Rng) -> Shape {
     Shape::Nor(NorGeometry { block_bytes: pick(rng, &[2048, 4096, 8192, 16384]), blocks, banks })
 }
 
-fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) -> Engine {
+fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, mode: &Mode) -> Engine {
     let blocks_per_segment = match shape {
-        Shape::Nand(geometry) if geometry.dies > 1 && striped => geometry.dies,
+        Shape::Nand(geometry) if geometry.dies > 1 && mode.striped => geometry.dies,
         // The number of dies in a stripe divides that of the chip.
         Shape::Nand(geometry) if geometry.dies == 4 => pick(rng, &[1, 2, 4]),
         Shape::Nand(geometry) if geometry.dies > 1 => pick(rng, &[1, geometry.dies]),
@@ -282,7 +278,7 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
     };
     match target {
         Target::Page | Target::Aware => {
-            let policies = PolicyNames::random(rng, None);
+            let policies = PolicyNames::random(rng, mode.choices, None);
             Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware, checkpoint: false }
         }
         Target::Paged => Engine::Paged { blocks_per_segment, cache_entries: pick(rng, &[2, 3, 8, 40, 300]) },
@@ -294,7 +290,7 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, striped: bool) ->
             Engine::NorPage {
                 slots: rng.u32(2..=most_slots.max(2)),
                 page_bytes,
-                policies: PolicyNames::random(rng, None),
+                policies: PolicyNames::random(rng, mode.choices, None),
             }
         }
         Target::Block(scheme) => {

@@ -11,10 +11,10 @@ use std::str::FromStr;
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
 use crate::history::Step;
-use crate::mode::Temper;
+use crate::mode::{ALL_POLICIES, FIRST, Temper};
 use crate::setup::{
-    BLOCK_RECLAIM, BLOCK_WEAR, DEFAULT_WEAR, Driver, Engine, PLACE, PolicyNames, RECLAIM, RECYCLE, SCHEMES, Setup,
-    Shape, WEAR, WHEN, WHICH,
+    BLOCK_RECLAIM, BLOCK_WEAR, DEFAULT_WEAR, Driver, Engine, PolicyNames, RECLAIM, RECYCLE, SCHEMES, Setup, Shape,
+    WEAR, WHEN,
 };
 
 /// Columns of a printed test.
@@ -176,7 +176,9 @@ impl PolicyNames {
     fn read(text: &str) -> Option<Self> {
         let mut names = text.split('/');
         let mut name = |names_of: &[&'static str]| known(names_of, names.next()?);
-        let (when, which, place) = (name(WHEN)?, name(WHICH)?, name(PLACE)?);
+        let when = name(WHEN)?;
+        let which = name(&[FIRST.which, ALL_POLICIES.which].concat())?;
+        let place = name(&[FIRST.place, ALL_POLICIES.place].concat())?;
         let (wear, reclaim) = (name(&[WEAR, &[DEFAULT_WEAR]].concat())?, name(RECLAIM)?);
         names.next().is_none().then_some(Self { when, which, place, wear, reclaim })
     }

@@ -1,5 +1,7 @@
 //! What makes results mean less than they seem to.
 
+use wearwell::Placement;
+
 use super::report::Report;
 
 /// The warnings about a run, a sentence each.
@@ -15,15 +17,22 @@ fn cut_short(report: &Report) -> Option<String> {
         .then(|| format!("the trace was cut short: --write ended it after {done} of its {} requests", requests.read))
 }
 
-/// The victim policy had little to say.
+/// The policies that choose victims had little to say.
 fn overruled(report: &Report) -> Option<String> {
-    let which = report.config.which.as_deref().filter(|which| *which != "greedy")?;
+    let which = report.config.which.as_deref().filter(|which| *which != "greedy");
+    let place = report.config.r#where.as_deref().filter(|place| {
+        let known = Placement::parse(place);
+        known.is_some_and(|place| place.has_a_say_in_victims())
+    });
+    let policies = match (place, which) {
+        (Some(place), Some(which)) => format!("{place} with {which}"),
+        (place, which) => place.or(which)?.to_owned(),
+    };
     let (urgent, all) = (report.counters.urgent_cleanings, report.counters.cleanings);
     (urgent * 2 > all).then(|| {
         format!(
-            "{which} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because \
-             fewer \
-             than 2 segments were free; higher marks of --when would leave it the choice",
+            "{policies} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because \
+             fewer than 2 segments were free; higher marks of --when would leave it the choice",
             100.0 * urgent as f64 / all as f64
         )
     })

@@ -98,3 +98,19 @@ fn four_data_blocks_of_one_logical_block() {
          5:23616, mount, cut 19:8538, mount, cut 8:23560, mount, mount",
     );
 }
+
+/// Erases of data blocks with holes were cut, mount after mount, and took pages from the middle of one that was
+/// superseded. Its commit could be read, and became the greatest when that of the next one faded.
+#[test]
+fn pages_that_an_erase_has_taken_are_no_holes() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=24 dies=2 paired-pages=1 mixed-erases block
+         blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=27 endurance=100000 seed=10433098351413546000",
+        "write 1+3, mount, write 4, cut 2:45488, write 0, cut 7:47907, mount, cut 12:17628, mount, cut 0:2366, mount,
+         cut 4:32933, mount, cut 4:30801, mount, cut 13:57938, mount, cut 2:6924, mount, cut 11:4937, mount, cut
+         12:49866, mount, cut 7:42195, mount, cut 9:25506, mount, cut 19:64580, mount, cut 9:56163, mount, cut
+         12:47758, mount, cut 10:19966, mount, cut 10:6791, mount, cut 19:48171, mount, cut 3:21274, mount, cut
+         15:41442, mount, cut 2:15700, mount, mount",
+    );
+}

@@ -138,7 +138,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let is_next = log.owner == Some(lbn) && offset == log.next;
         let switches = is_next && log.is_prefix() && offset + 1 == self.shape.pages && self.switches();
         let role = match log.next {
-            _ if switches && self.has_losses(lbn) => Role::CommitHoles,
+            _ if switches && self.has_losses(lbn) => Role::commit_with_gaps(offset),
             _ if switches => Role::Commit,
             0 => Role::LogHead,
             _ => Role::Plain,

@@ -112,11 +112,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
     fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, cause: MergeCause) -> Result<(), ErrorKind> {
         let last = self.shape.pages - 1;
+        let mut held = from;
         for offset in from..=last {
             let lpn = self.map.join(lbn, offset);
             let source = if lpn.0 < self.map.logical_pages() { self.map.lookup(lpn) } else { Ppn::NONE };
             let role = match offset {
-                _ if offset == last => self.commit_role(lbn),
+                _ if offset == last => self.commit_role(lbn, held),
                 0 => Role::MergeHead,
                 _ => Role::Plain,
             };
@@ -126,16 +127,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             } else if role != Role::Plain && M::TAGGED {
                 let seq = self.next_seq();
                 self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Pad, role })?;
+            } else {
+                continue;
             }
+            held += 1;
         }
         Ok(())
     }
 
     /// What the last page of a complete data block says: whether a mount has to look for pages that are missing, or
-    /// were lost.
-    fn commit_role(&self, lbn: Lbn) -> Role {
+    /// were lost, and how many pages were programmed before it.
+    fn commit_role(&self, lbn: Lbn, held: u32) -> Role {
         let complete = self.map.mapped_in(lbn) == self.map.pages_of(lbn);
-        if complete && !self.has_losses(lbn) { Role::Commit } else { Role::CommitHoles }
+        if complete && !self.has_losses(lbn) { Role::Commit } else { Role::commit_with_gaps(held) }
     }
 
     /// Copies a page; one that cannot be read leaves a record that it was lost.
@@ -169,8 +173,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::Uncorrectable) => {
                 self.note_loss(lpn);
                 let seq = self.next_seq();
-                // The block lacks a page now, which its commit has to say.
-                let role = if role == Role::Commit { Role::CommitHoles } else { role };
+                // The block lacks a page now, which its commit has to say. All others are there.
+                let role = if role == Role::Commit { Role::commit_with_gaps(self.shape.pages - 1) } else { role };
                 self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Lost, role })
             }
             Err(error) => Err(error),

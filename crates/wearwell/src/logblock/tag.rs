@@ -12,6 +12,9 @@ mod field {
     pub(super) const SEQ: Range<usize> = 4..9;
     /// The erase count or the capacity, as a flag says.
     pub(super) const COUNT: Range<usize> = 9..12;
+    /// In tags since version 3, in place of the count: the version, and the pages that a commit with gaps has.
+    pub(super) const VERSION: usize = 9;
+    pub(super) const HELD: Range<usize> = 10..12;
     pub(super) const FLAGS: usize = 12;
     pub(super) const CHECKED: Range<usize> = 0..13;
     pub(super) const CRC: Range<usize> = 13..16;
@@ -28,9 +31,15 @@ mod flag {
     pub(super) const KIND: u8 = 0b0111_0000;
     /// Set where the count is the capacity.
     pub(super) const CAPACITY: u8 = 0b1000_0000;
-    /// The role in every tag of a later version, whose number is then the first byte of the count.
+    /// The role in every tag that is new since version 2: its first version is in the place of the count.
     pub(super) const LATER: u8 = 7;
 }
+
+/// The version of the layout that knows [`Role::CommitHoles`] with its pages counted.
+const VERSION: u8 = 3;
+
+/// The role of a commit with gaps in version 2, which did not say how many pages it has.
+const UNCOUNTED_HOLES: u8 = 5;
 
 /// Bytes of a tag.
 pub(super) const TAG_BYTES: usize = field::BYTES;
@@ -44,7 +53,7 @@ const CAPACITY_MASK: u32 = (1 << 24) - 1;
 /// Erase counts have 24 bits, far more than any chip lasts.
 const MAX_ERASES: u32 = (1 << 24) - 1;
 
-/// The erase count of a tag that says the capacity in its place: no count that can be believed.
+/// The erase count of a tag that says something else in its place: no count that can be believed.
 const NO_ERASES: u32 = u32::MAX;
 
 const CRC24: crc::Crc<u32, Rows> = crc::Crc::<u32, Rows>::new(&crc::CRC_24_OPENPGP);
@@ -70,30 +79,43 @@ pub enum Content {
 
 /// What a page says about its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Role {
     /// Nothing; a page copied within the chip may keep this from the block it comes from.
-    Plain = 1,
+    Plain,
     /// First page of a log block.
-    LogHead = 2,
+    LogHead,
     /// First page of a block that a merge fills.
-    MergeHead = 3,
+    MergeHead,
     /// Last page of a data block, programmed once all others are: every logical page is in it.
-    Commit = 4,
+    Commit,
     /// The same for a data block that lacks some pages.
-    CommitHoles = 5,
+    CommitHoles {
+        /// Pages of the block that were programmed before this one: if fewer are left, it was being erased.
+        held: u16,
+    },
     /// A page at its own place in a primary block.
-    InPlace = 6,
+    InPlace,
 }
 
 const CONTENTS: [Content; 6] =
     [Content::Data, Content::Trim, Content::Lost, Content::Pad, Content::CleanMark, Content::Dead];
-const ROLES: [Role; 6] = [Role::Plain, Role::LogHead, Role::MergeHead, Role::Commit, Role::CommitHoles, Role::InPlace];
+const ROLES: [(u8, Role); 5] =
+    [(1, Role::Plain), (2, Role::LogHead), (3, Role::MergeHead), (4, Role::Commit), (6, Role::InPlace)];
 
 impl Role {
+    /// The commit of a data block that lacks pages, of which so many were programmed before it.
+    pub(super) fn commit_with_gaps(held: u32) -> Self {
+        Self::CommitHoles { held: held.try_into().unwrap_or(u16::MAX) }
+    }
+
     /// True if the page ends a complete data block.
     pub fn is_commit(self) -> bool {
-        matches!(self, Self::Commit | Self::CommitHoles)
+        matches!(self, Self::Commit | Self::CommitHoles { .. })
+    }
+
+    /// Its bits in the byte of flags.
+    fn code(self) -> u8 {
+        ROLES.iter().find(|&&(_, role)| role == self).map_or(flag::LATER, |&(code, _)| code)
     }
 
     /// True if page `page` of a block says the capacity, and not how often the block was erased. The pages that a mount
@@ -103,7 +125,7 @@ impl Role {
         match self {
             Self::Plain => true,
             Self::InPlace => page % 2 == 1,
-            Self::LogHead | Self::MergeHead | Self::Commit | Self::CommitHoles => false,
+            Self::LogHead | Self::MergeHead | Self::Commit | Self::CommitHoles { .. } => false,
         }
     }
 }
@@ -115,7 +137,7 @@ pub struct Tag {
     pub lpn: Lpn,
     /// The order of writes. A copy keeps the number of its data, but the last page of a merge has one of its own.
     pub seq: u64,
-    /// Times that the block was erased. Not every tag records it: some have the capacity in its place.
+    /// Times that the block was erased. Not every tag records it: some have something else in its place.
     pub erases: u32,
     /// What the page holds.
     pub kind: Content,
@@ -145,7 +167,7 @@ impl Tag {
 
     /// True if this was read and says the capacity.
     pub(super) fn says_capacity(&self) -> bool {
-        self.erases == NO_ERASES
+        self.erases == NO_ERASES && !self.role.is_commit()
     }
 
     /// The tag of page `page` of a block, on a device of so many logical pages.
@@ -159,8 +181,12 @@ impl Tag {
         le::put(&mut bytes, field::LPN, self.lpn.0.into());
         le::put(&mut bytes, field::SEQ, self.seq);
         le::put(&mut bytes, field::COUNT, count.into());
+        if let Role::CommitHoles { held } = self.role {
+            bytes[field::VERSION] = VERSION;
+            le::put(&mut bytes, field::HELD, held.into());
+        }
         let kind = (self.kind as u8) << flag::KIND.trailing_zeros();
-        bytes[field::FLAGS] = capacity | kind | flag::VERSION_2 | self.role as u8;
+        bytes[field::FLAGS] = capacity | kind | flag::VERSION_2 | self.role.code();
         let crc = CRC24.checksum(&bytes[field::CHECKED]);
         le::put(&mut bytes, field::CRC, crc.into());
         bytes
@@ -177,17 +203,23 @@ impl Tag {
         if flags & flag::VERSION_2 == 0 {
             return Some(Decoded::OtherVersion(1));
         }
-        if flags & flag::ROLE == flag::LATER {
-            return Some(Decoded::OtherVersion(bytes[field::COUNT.start].into()));
-        }
         let says_capacity = flags & flag::CAPACITY != 0;
+        let role = match flags & flag::ROLE {
+            flag::LATER if bytes[field::VERSION] == VERSION => {
+                Role::CommitHoles { held: le::get(bytes, field::HELD) as u16 }
+            }
+            flag::LATER => return Some(Decoded::OtherVersion(bytes[field::VERSION].into())),
+            UNCOUNTED_HOLES => Role::CommitHoles { held: 0 },
+            code => ROLES.iter().find(|(known, _)| *known == code)?.1,
+        };
+        let says_erases = !says_capacity && flags & flag::ROLE != flag::LATER;
         let kind = (flags & flag::KIND) >> flag::KIND.trailing_zeros();
         let tag = Self {
             lpn: Lpn(le::get_u32(bytes, field::LPN)),
             seq: le::get(bytes, field::SEQ),
-            erases: if says_capacity { NO_ERASES } else { count },
+            erases: if says_erases { count } else { NO_ERASES },
             kind: *CONTENTS.iter().find(|&&known| known as u8 == kind)?,
-            role: *ROLES.iter().find(|&&role| role as u8 == flags & flag::ROLE)?,
+            role,
         };
         Some(Decoded::Tag(tag, says_capacity.then_some(count)))
     }
@@ -211,13 +243,16 @@ mod tests {
 
     #[test]
     fn tags_read_back_and_every_flipped_bit_shows() {
-        for (kind, role) in CONTENTS.into_iter().flat_map(|kind| ROLES.map(|role| (kind, role))) {
+        let roles = ROLES.into_iter().map(|(_, role)| role).chain([Role::CommitHoles { held: 0x1234 }]);
+        for (role, kind) in roles.flat_map(|role| CONTENTS.map(|kind| (role, kind))) {
             for page in [0, 1] {
                 let tag = tag(kind, role);
                 let bytes = tag.encode(page, LOGICAL_PAGES);
-                let read = match role.says_capacity(page) {
-                    true => Decoded::Tag(Tag { erases: NO_ERASES, ..tag }, Some(LOGICAL_PAGES)),
-                    false => Decoded::Tag(tag, None),
+                let uncounted = Tag { erases: NO_ERASES, ..tag };
+                let read = match role {
+                    Role::CommitHoles { .. } => Decoded::Tag(uncounted, None),
+                    _ if role.says_capacity(page) => Decoded::Tag(uncounted, Some(LOGICAL_PAGES)),
+                    _ => Decoded::Tag(tag, None),
                 };
                 assert_eq!(Tag::decode(&bytes), Some(read));
                 for bit in 0..TAG_BYTES * 8 {
@@ -243,7 +278,10 @@ mod tests {
         // The first version had the kind in the upper half of the byte and the role in the lower.
         assert_eq!(with_flags(0x12), Some(Decoded::OtherVersion(1)));
         assert_eq!(with_flags(flag::VERSION_2 | flag::LATER), Some(Decoded::OtherVersion(0x56)));
-        assert_eq!(with_flags(flag::VERSION_2 | Role::Plain as u8), None, "kind 0");
+        let with_gaps = flag::VERSION_2 | (Content::Data as u8) << flag::KIND.trailing_zeros() | UNCOUNTED_HOLES;
+        let read = tag(Content::Data, Role::CommitHoles { held: 0 });
+        assert_eq!(with_flags(with_gaps), Some(Decoded::Tag(read, None)), "version 2 counts erases there");
+        assert_eq!(with_flags(flag::VERSION_2 | Role::Plain.code()), None, "kind 0");
     }
 
     #[test]
@@ -252,6 +290,11 @@ mod tests {
         let spec = wearwell_spec::dump("block-tag-head");
         assert_eq!(head.encode(0, 300).as_slice(), spec);
         assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(head, None)));
+        let role = Role::CommitHoles { held: 5 };
+        let commit = Tag { lpn: Lpn(15), seq: 1002, erases: NO_ERASES, kind: Content::Pad, role };
+        let spec = wearwell_spec::dump("block-tag-commit");
+        assert_eq!(commit.encode(7, 300).as_slice(), spec);
+        assert_eq!(Tag::decode(&spec), Some(Decoded::Tag(commit, None)));
         let plain = Tag { lpn: Lpn(8), seq: 1001, erases: NO_ERASES, kind: Content::Data, role: Role::Plain };
         let spec = wearwell_spec::dump("block-tag-plain");
         assert_eq!(plain.encode(1, 300).as_slice(), spec);

@@ -331,6 +331,11 @@ impl Placement {
     /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
     /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
+
+    /// True if the placement has a say in which segment is cleaned, by [`ClassPlacement::victim`].
+    pub const fn has_a_say_in_victims(&self) -> bool {
+        matches!(self, Self::ByHandleApart { .. } | Self::Midas | Self::Dogi | Self::Sfs { .. } | Self::MultiLog { .. })
+    }
 }
 
 /// A number of classes that a policy may sort into: 1 to [`MOST`](Self::MOST).

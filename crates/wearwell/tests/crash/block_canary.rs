@@ -36,7 +36,7 @@ const CONTINUE_TORN: u8 = 7;
 const FORGET_DEAD: u8 = 8;
 /// No page is taken to share cells with others: a flush fills no group up, and a mount looks at one page of it.
 const PAGES_APART: u8 = 9;
-/// What a cut has harmed is taken for erased.
+/// What a cut has harmed is taken for erased, and nobody counts how many pages a data block with gaps has.
 pub(crate) const HIDE_HARM: u8 = 10;
 
 /// A page that is only in memory.
@@ -253,7 +253,13 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
         if matches!(DEFECT, TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | CONTINUE_TORN) {
             return self.misread(at, read);
         }
-        Ok(if DEFECT == HIDE_HARM && read == TagRead::Unreadable { TagRead::Erased } else { read })
+        Ok(match read {
+            TagRead::Unreadable if DEFECT == HIDE_HARM => TagRead::Erased,
+            TagRead::Tag(tag @ Tag { role: Role::CommitHoles { .. }, .. }) if DEFECT == HIDE_HARM => {
+                TagRead::Tag(Tag { role: Role::CommitHoles { held: 0 }, ..tag })
+            }
+            read => read,
+        })
     }
 
     fn erase(&mut self, seg: Seg) -> Result<(), ErrorKind> {

@@ -178,7 +178,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Rules 3 and 6.
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg) || recovery.hollow.contains(&scanned.seg);
+                let is_kept = kept.contains(&scanned.seg);
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
@@ -267,19 +267,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
-    /// commit, also if no page was taken from it: its own is merged first (rule 4). Only one logical block can be that,
-    /// so a hollow merge of a second one is erased at once.
+    /// commit, also if no page was taken from it: its own is merged first (rule 4).
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
             if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
                 recovery.doubted.extend(scanned.lbns(&self.map).next());
-            }
-        }
-        for scanned in recovery.scanned.iter().filter(|scanned| scanned.is_hollow()) {
-            let Some(lbn) = scanned.lbns(&self.map).next() else { continue };
-            if recovery.doubted.iter().all(|&doubted| doubted == lbn) {
-                recovery.doubted.push(lbn);
-                recovery.hollow.push(scanned.seg);
             }
         }
         Ok(())

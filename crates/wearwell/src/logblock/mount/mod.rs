@@ -54,12 +54,11 @@
 //!    first.
 //! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
 //!    there, so it goes first. If a page of it is in no block to be trusted, it stays until the rescue is over, or, if
-//!    two others of them have all that it holds, until fewer than two segments are free. So does one, as long as two
-//!    segments are free, whose commit can be read and says that pages are missing: half-erased, it would look as if
-//!    more were. If the commit is there and its group is whole, and no older commit is beside it, no cut was there:
-//!    what is gone has decayed. The newest merge of a logical block without a readable commit stays as long as two
-//!    segments are free: it may have been served, and what it was copied from may fade. As long as it is there, its
-//!    logical block is merged.
+//!    two others of them have all that it holds, until fewer than two segments are free. If the commit is there and its
+//!    group is whole, and no older commit is beside it, no cut was there: what is gone has decayed. The newest merge of
+//!    a logical block without a readable commit stays as long as two segments are free: it may have been served, and
+//!    what it was copied from may fade. As long as it is there, its logical block is merged.
+//! 8. Where pages are missing from a data block, its commit says how many are there. If fewer are, an erase has begun.
 
 mod capacity;
 mod choose;
@@ -147,11 +146,14 @@ impl Scanned {
         matches!(self.what, Block::Log | Block::Primary) || self.is_headless() || self.lacks_commit()
     }
 
-    /// True if a cut has hit the commit of a merge, and that says that pages are missing. Half-erased, it may look as
-    /// if more were (rule 7).
-    fn is_hollow(&self) -> bool {
-        let says_holes = |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.role == Role::CommitHoles);
-        self.what == Block::Undone && self.tags.last().is_some_and(says_holes)
+    /// True if pages of a data block read as erased that were there when it got its commit (Spec B8): it was being
+    /// erased. A primary block may have got others since.
+    fn lacks_held(&self, held: usize, commit_seq: u64) -> bool {
+        let was_held = |tag: &TagRead| match tag {
+            TagRead::Tag(tag) => tag.seq < commit_seq,
+            read => *read == TagRead::Unreadable,
+        };
+        self.tags.first() == Some(&TagRead::Erased) || self.tags.iter().filter(|tag| was_held(tag)).count() < held
     }
 
     /// True if a merge filled the block, and the page with its commit cannot be read.
@@ -272,8 +274,6 @@ struct Recovery {
     idle: Vec<Seg>,
     /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
     spare: Vec<Seg>,
-    /// Hollow merges that stay like that.
-    hollow: Vec<Seg>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
@@ -428,11 +428,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 let mut holes = None;
-                if tag.role == Role::CommitHoles {
+                if let Role::CommitHoles { held } = tag.role {
                     let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
                     scanned.keep(self.shape.pages - 1, tag);
-                    // Spec B8: the first page of a data block was programmed.
-                    if scanned.tags[0] == TagRead::Erased {
+                    match scanned.tags[0] {
+                        _ if tag.says_erases() => {}
+                        TagRead::Tag(head) if head.says_erases() => self.believe_erases(seg, &head, recovery),
+                        _ => recovery.uncounted.push(seg),
+                    }
+                    if scanned.lacks_held(held.into(), tag.seq) {
                         recovery.stale.push((seg, None));
                         return Ok(());
                     }
