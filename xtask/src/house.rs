@@ -13,17 +13,19 @@ const FUNCTION_LINES: usize = 80;
 /// Histories as the torture prints them: the longest is the longest function of the project.
 const PRINTED: &str = "crates/wearwell-torture/tests/regressions/";
 
-/// The sources and the texts of the project, by their paths from its root.
+/// The sources and the texts of the project, by their paths from its root. Of the root itself only what lies in it.
 pub(crate) fn files(ending: &str) -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut found = BTreeMap::new();
-    let mut folders: Vec<PathBuf> = ["crates", "docs", "fuzz", "no-std-proof", "xtask"].map(|f| root.join(f)).into();
+    let mut folders: Vec<PathBuf> =
+        ["", "crates", "docs", "fuzz", "no-std-proof", "xtask"].map(|f| root.join(f)).into();
     while let Some(folder) = folders.pop() {
+        let is_root = folder == root.join("");
         for path in
             fs::read_dir(folder).expect("a folder can be listed").map(|entry| entry.expect("it is there").path())
         {
             let is_built = path.ends_with("target");
-            if path.is_dir() && !is_built {
+            if path.is_dir() && !is_built && !is_root {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == ending) {
                 let text = fs::read_to_string(&path).expect("a source is text");

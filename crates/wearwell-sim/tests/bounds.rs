@@ -44,7 +44,8 @@ impl Case {
 
     fn nodap(&self, future: &Arc<Future>, ends: &[u32]) -> f64 {
         let own = Groups::new(ends.to_vec()).policies(future);
-        self.replay.for_groups().wa(&self.recording, VictimPolicy::Greedy, own).expect("fits")
+        let replay = self.replay.for_groups().expect("a device");
+        replay.wa(&self.recording, VictimPolicy::Greedy, own).expect("fits")
     }
 
     fn sorted(&self, open: u32) -> f64 {
@@ -57,14 +58,15 @@ impl Case {
     }
 }
 
-/// Ends of the groups of `nodap:7` on a device of 262,144 pages, searched once on a model of the device.
-const ZIPF_ENDS: [u32; 6] = [2_193, 34_778, 125_564, 298_214, 453_286, 582_449];
-const HOT_ENDS: [u32; 6] = [18_816, 54_345, 190_857, 453_286, 861_244, 1_345_695];
+/// Ends of the groups of `nodap:7` on a device of 262,144 pages, searched once, with more and smaller steps than the
+/// command takes.
+const ZIPF_ENDS: [u32; 6] = [3_981, 30_541, 93_292, 210_030, 367_901, 574_848];
+const HOT_ENDS: [u32; 6] = [18_557, 43_570, 90_022, 210_982, 538_277, 854_999];
 
 /// Compares with the model: known rates within 1 %, sorted runs within 3 %.
 ///
-/// The model's `nodap:7` reaches 1.174 and 1.132 with ends that are not known.
-/// `most` only notices if ours gets worse.
+/// The model's `nodap:7` reaches 1.174 and 1.132 with ends that are not known. `most` is 1 % more for 90-10; on Zipf
+/// ours needs 2 % more.
 fn assert_reference(case: &Case, ends: &[u32], most: f64, model: [f64; 3]) {
     let nodap = case.nodap(&case.future, ends);
     let measured = [case.known_rate(), case.sorted(16), case.sorted(64)];
@@ -77,12 +79,12 @@ fn assert_reference(case: &Case, ends: &[u32], most: f64, model: [f64; 3]) {
 
 #[test]
 fn reference_on_zipf() {
-    assert_reference(&Case::new("zipf:0.99", 256), &ZIPF_ENDS, 1.23, [2.002, 1.300, 1.006]);
+    assert_reference(&Case::new("zipf:0.99", 256), &ZIPF_ENDS, 1.195, [2.002, 1.300, 1.006]);
 }
 
 #[test]
 fn reference_on_90_10() {
-    assert_reference(&Case::new("scattered:90/10", 256), &HOT_ENDS, 1.24, [1.960, 1.311, 1.005]);
+    assert_reference(&Case::new("scattered:90/10", 256), &HOT_ENDS, 1.143, [1.960, 1.311, 1.005]);
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn an_oracle_of_a_shuffled_future_is_worse() {
 #[test]
 fn one_group_is_single_to_the_page() {
     let mut case = Case::new("zipf:0.99", 16);
-    case.replay = case.replay.for_groups();
+    case.replay = case.replay.for_groups().expect("a device");
     let single = case.by(VictimPolicy::Greedy, OwnPolicies::default());
     assert_eq!(case.nodap(&case.future, &[]).to_bits(), single.to_bits());
     assert_ne!(case.nodap(&case.future, &[1000]).to_bits(), single.to_bits(), "two groups are not one");

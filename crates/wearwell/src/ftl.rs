@@ -1,4 +1,4 @@
-//! The contracts that every engine keeps.
+//! The contracts of the engines: what each is to a host, and what those with a map in memory say of themselves.
 
 use alloc::vec::Vec;
 

@@ -53,10 +53,12 @@
 //!
 //! # The engines
 //!
-//! [`BlockDevice`] and [`Inspect`] are the contracts of both engines. [`PageFtl`] maps pages, and [`Disk`] uses it.
-//! [`BlockFtl`] maps blocks, so its map is small. To see how page mapping works, begin with [`page`], and then read the
-//! three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where ([`place`]). For block
-//! mapping, begin with [`logblock`]; its question is how a full log block is recycled ([`logblock::recycle`]).
+//! There are three, and [`BlockDevice`] is the contract of each. [`PageFtl`] maps pages, and [`Disk`] uses it.
+//! [`paged::PagedFtl`] does, too, with its map on flash. [`BlockFtl`] maps blocks, so its map is small. What the two
+//! with a map in memory know of themselves they say by [`Inspect`]. To see how page mapping works, begin with [`page`],
+//! and then read the three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where
+//! ([`place`]). For block mapping, begin with [`logblock`]; its question is how a full log block is recycled
+//! ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -163,7 +163,7 @@ impl Bench {
         }
         let future = Future::of(&recording).into();
         let replay = Replay::new(config.engine);
-        Ok(Self { recording, future, replay_of_groups: replay.for_groups(), replay })
+        Ok(Self { recording, future, replay_of_groups: replay.for_groups()?, replay })
     }
 
     fn single(&self) -> Result<f64, BoundError> {

@@ -4,9 +4,9 @@
 //! dies as a whole, soon after it was filled, and costs no copy. The last group takes what lives longest, and is
 //! cleaned greedily. Where the groups end is searched: there is no closed form.
 //!
-//! Ours, not DOGI's: which ends are tried, and that a segment of another group is cleaned if the last has nothing to
-//! gain.
+//! Ours, not DOGI's: which ends are tried, and when a segment of another group is cleaned ([`LastGroupFirst`]).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -59,9 +59,10 @@ impl Groups {
         Self::new(self.ends.iter().copied().chain([end]).collect())
     }
 
-    fn with_end_at(&self, at: usize, end: u32) -> Self {
+    /// With some ends at `by` times as much.
+    fn with_ends_moved(&self, which: Range<usize>, by: f64) -> Self {
         let mut ends = self.ends.clone();
-        ends[at] = end;
+        ends[which].iter_mut().for_each(|end| *end = ((f64::from(*end) * by) as u32).max(1));
         Self::new(ends)
     }
 
@@ -114,7 +115,10 @@ impl ClassPlacement for Nodap {
     }
 }
 
-/// The segment of the last group with the fewest valid pages; if none has anything to gain, that of all groups.
+/// The segment with the fewest pages to copy, where one of another group than the last counts as five sixths of a
+/// segment more: its pages are about to die, so that copies of them are wasted. But copying most of a segment to gain a
+/// few pages costs more than that: where the last group is nearly full, write amplification is 7 % less than with a
+/// rule that always takes the last group first (the book, "How far from the best").
 ///
 /// It looks at every segment for each victim. There are few of those.
 #[derive(Debug)]
@@ -130,9 +134,13 @@ impl VictimSelection for LastGroupFirst {
     fn removed(&mut self, _seg: Seg, _segments: &Segments) {}
 
     fn best(&mut self, segments: &Segments, _clock: AgeClock, _rng: &mut Rng) -> Option<Seg> {
+        let wasted = segments.slots() - segments.slots() / 6;
         let candidates = segments.all().filter(|&seg| segments.is_candidate(seg));
-        candidates
-            .min_by_key(|&seg| (segments.class(seg) != self.last, segments.valid(seg), segments.erases(seg), seg.0))
+        candidates.min_by_key(|&seg| {
+            let is_last = segments.class(seg) == self.last;
+            let cost = segments.valid(seg) + if is_last { 0 } else { wasted };
+            (cost, !is_last, segments.erases(seg), seg.0)
+        })
     }
 
     fn score(&self, seg: Seg, segments: &Segments, _clock: AgeClock) -> f64 {
@@ -145,8 +153,8 @@ type Cost<'a> = &'a (dyn Fn(&Groups) -> Result<f64, RunError> + Sync);
 
 /// The search for the best ends, a group at a time.
 ///
-/// Of all ends that grow by [`STEP`](Self::STEP) the one that helps most is added. Then each end is moved up and down
-/// by a quarter, as long as that helps, [`ROUNDS`](Self::ROUNDS) times.
+/// Of all ends that grow by [`STEP`](Self::STEP) the one that helps most is added. Then each end is moved up and down,
+/// and then all together, in several [`ROUNDS`](Self::ROUNDS).
 #[derive(Debug)]
 pub(super) struct Search {
     candidates: Vec<u32>,
@@ -156,7 +164,8 @@ pub(super) struct Search {
 
 impl Search {
     const STEP: f64 = 1.9;
-    const ROUNDS: u64 = 2;
+    /// By how much ends are moved in each round.
+    const ROUNDS: [f64; 3] = [1.25, 1.25, 1.1];
 
     /// A search that begins with one group. The first end to try is a segment's pages, the last six times the device's.
     pub(super) fn new(pages_per_segment: u32, logical_pages: u64) -> Self {
@@ -168,7 +177,8 @@ impl Search {
 
     /// Costs that are looked at for up to `most` groups.
     pub(super) fn steps(&self, most: u32) -> u64 {
-        (2..=u64::from(most)).map(|groups| self.candidates.len() as u64 + Self::ROUNDS * 2 * (groups - 1)).sum()
+        let moves = |groups| Self::ROUNDS.len() as u64 * 2 * groups;
+        (2..=u64::from(most)).map(|groups| self.candidates.len() as u64 + moves(groups)).sum()
     }
 
     /// Adds a group. Returns the best ends, and what they cost.
@@ -176,12 +186,13 @@ impl Search {
         let with_one_more: Vec<Groups> = self.candidates.iter().map(|&end| self.best.with(end)).collect();
         let (mut best, mut least) = (self.best.clone(), f64::INFINITY);
         self.try_all(with_one_more, cost, progress, (&mut best, &mut least))?;
-        for _ in 0..Self::ROUNDS {
+        for step in Self::ROUNDS {
             for at in 0..best.ends.len() {
-                let end = best.ends[at];
-                let moved = [end / 5 * 4, end.saturating_add(end / 4)].map(|end| best.with_end_at(at, end.max(1)));
+                let moved = [1.0 / step, step].map(|by| best.with_ends_moved(at..at + 1, by));
                 self.try_all(moved.into(), cost, progress, (&mut best, &mut least))?;
             }
+            let moved = [1.0 / step, step].map(|by| best.with_ends_moved(0..best.ends.len(), by));
+            self.try_all(moved.into(), cost, progress, (&mut best, &mut least))?;
         }
         self.best = best.clone();
         Ok((best, least))

@@ -2,7 +2,7 @@
 //!
 //! Of all copies of a page the one with the greatest sequence number wins. Copies with equal numbers are an original
 //! and its copies by cleaning. Any of them will do if it can be read. Pages that a cut may have hit are *suspect*: they
-//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P14).
+//! are served only after they have been [rescued](super::rescue). SPEC.md numbers the rules (P1 to P18).
 
 mod damage;
 mod known;

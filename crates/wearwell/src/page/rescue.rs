@@ -13,6 +13,8 @@
 //! - A rescue that takes the last free segment, or one of those that are held back, also empties others, as far as
 //!   their pages fit. If the power is cut right after that, the next mount has these segments to erase.
 
+mod mark;
+
 use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
@@ -25,32 +27,13 @@ use super::map::FlatMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::le;
 use crate::place::PlaceChoice;
+
+pub(super) use mark::decode_older;
+use mark::encode_older;
 
 /// The class of rescued pages.
 const CLASS: Class = Class(0);
-
-/// Bytes of an entry in the page of a mark: a segment, and its erases.
-const ENTRY_BYTES: usize = 8;
-
-/// The page of a mark: segments that are older than the rescue, as many as it has room for.
-fn encode_older(older: &[(Seg, u32)], page_bytes: u32) -> Vec<u8> {
-    let entries = older.iter().take(page_bytes as usize / ENTRY_BYTES - 1);
-    let mut bytes = alloc::vec![0; ENTRY_BYTES * (1 + entries.len())];
-    le::put(&mut bytes, 0..4, entries.len() as u64);
-    for (entry, &(seg, erases)) in bytes.chunks_exact_mut(ENTRY_BYTES).skip(1).zip(entries) {
-        le::put(entry, 0..4, seg.0.into());
-        le::put(entry, 4..8, erases.into());
-    }
-    bytes
-}
-
-/// What the page of a mark names: what is in a segment that was erased so often is older than the rescue.
-pub(super) fn decode_older(page: &[u8]) -> impl Iterator<Item = (Seg, u32)> {
-    let entries = page.chunks_exact(ENTRY_BYTES).skip(1).take(le::get_u32(page, 0..4) as usize);
-    entries.map(|entry| (Seg(le::get_u32(entry, 0..4)), le::get_u32(entry, 4..8)))
-}
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
 const MOST_UNSEALED: usize = 4;
