@@ -25,6 +25,7 @@ mod model;
 mod mount_storms;
 mod nor_faults;
 mod paged;
+mod retold;
 mod rig;
 mod sessions;
 mod storm;

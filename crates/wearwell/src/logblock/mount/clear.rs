@@ -182,7 +182,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
-            } else if scanned.is_headless() && !is_source(scanned, recovery) {
+            } else if scanned.is_headless()
+                && !is_source(scanned, recovery)
+                && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?
+            {
                 // Rule 5.
                 let goes = scanned.programmed() <= self.shape.group
                     || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
@@ -191,6 +194,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
                 goes
             } else {
+                if scanned.what == Block::Replaced && self.is_left_twice(scanned, recovery).map_err(FtlError::Chip)? {
+                    recovery.spare.push(scanned.seg);
+                }
                 scanned.is_erased_in_part()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
@@ -231,6 +237,42 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             _ => true,
         };
         merge.lacks_commit() && merge.tags.iter().all(is_held)
+    }
+
+    /// True if the merge with the last commit has read a page of a block. If the commit fades, the merge would count
+    /// without its sources (Spec B8), and with it what it has lost.
+    fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
+        let Use::Data(lbn) = self.uses[last.index()] else { return Ok(false) };
+        for read in &scanned.tags {
+            let TagRead::Tag(tag) = read else { continue };
+            let (owner, offset) = self.map.split(tag.lpn);
+            let at = self.page_in(last, offset);
+            if owner == lbn && matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// True if there are copies of each page of a replaced primary block in two other blocks that stay, the data block
+    /// among them. It may be what an erase has left of a merge: nothing tells the two apart (rule 5).
+    fn is_left_twice(&mut self, replaced: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        for (page, read) in (0_u32..).zip(&replaced.tags) {
+            let TagRead::Tag(tag) = read else { continue };
+            let stays = |other: &&Scanned| other.seg != replaced.seg && !recovery.spare.contains(&other.seg);
+            let others = recovery.scanned.iter().filter(stays);
+            let copies = others.clone().filter(|other| other.has_copy_of(tag)).count();
+            let data = self.map.data(self.map.split(tag.lpn).0).filter(|&data| others.clone().all(|o| o.seg != data));
+            let in_data = match data.map(|data| self.page_in(data, page)) {
+                Some(at) => matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)),
+                None => false,
+            };
+            if copies + usize::from(in_data) < 2 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.

@@ -45,10 +45,12 @@
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page has a copy elsewhere that no cut can have hit: it may be a cut merge whose
 //!    erase was cut, again and again. If a cut may have hit the copies as well, it stays until fewer than two segments
-//!    are free. But neither goes before a cut merge that has read it: without what it has read, that would count. If
-//!    more was programmed, the head is gone because of an erase, or has decayed. It was an erase if the head reads as
-//!    erased, and the block goes. Otherwise it stays as long as there is room: if no segment is free for the rescue,
-//!    the one of which most is gone goes.
+//!    are free. But neither goes before a cut merge that has read it, or the merge with the last commit, which may
+//!    fade: without what it has read, that would count. If more was programmed, the head is gone because of an erase,
+//!    or has decayed. It was an erase if the head reads as erased, and the block goes. Otherwise it stays as long as
+//!    there is room: if no segment is free for the rescue, the one of which most is gone goes. A primary block may lack
+//!    its head, so half-erased merges look like replaced ones; of those that have nothing alone, one gives way where no
+//!    segment is free.
 //! 6. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.
