@@ -137,6 +137,8 @@ struct Course<'a, R: Rig> {
     /// The engine, or the chip of one whose power has failed.
     device: Result<R::Ftl, R::Chip>,
     cut: Option<PowerCut>,
+    /// Cuts come up to two operations earlier or later.
+    shifts: bool,
     model: Model,
     rng: Rng,
     what: String,
@@ -166,6 +168,7 @@ impl<R: Rig> Course<'_, R> {
             Ok(ftl) => R::chip_of(ftl),
             Err(chip) => chip,
         };
+        let after = if self.shifts { (after + u64::from(self.rng.below(5))).saturating_sub(2) } else { after };
         let outcome = CutOutcome::Seeded { seed: self.rng.next_u64() };
         self.cut = Some(PowerCut { at_op: chip.ops() + after, outcome });
         if let Ok(ftl) = &mut self.device {
@@ -200,13 +203,14 @@ impl<R: Rig> Course<'_, R> {
     }
 }
 
-/// Tells a history with the draws of one seed.
+/// Tells a history with the draws of one seed. Every second seed also shifts its cuts.
 fn tell<R: Rig>(rig: &R, history: &History, seed: u64) {
     let device = rig.format();
     let per_page = device.page_bytes() / 512;
     let model = Model::new(rig.logical_pages(), per_page);
     let (rng, what) = (Rng::new(seed), format!("{} with seed {seed}", history.name));
-    let course = Course { rig, device: Ok(device), cut: None, model, rng, what };
+    let shifts = seed.is_multiple_of(2);
+    let course = Course { rig, device: Ok(device), cut: None, shifts, model, rng, what };
     let course = steps(history.steps, per_page).into_iter().fold(course, Course::step);
     // Once more, with nothing cut.
     Course { cut: None, ..course }.mount();
@@ -248,9 +252,15 @@ impl<'a> History<'a> {
     }
 }
 
-/// Draws of a history that failed once.
-const LOST: [(&str, u64); 2] =
-    [("half_erased_blocks_give_way_to_the_rescue", 865), ("what_an_undone_merge_has_read_outlasts_it", 709)];
+/// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
+/// kept-merge half-erased-merge no-room`): too few do to be met by chance.
+const LOST: [(&str, u64); 5] = [
+    ("half_erased_blocks_give_way_to_the_rescue", 865),
+    ("what_an_undone_merge_has_read_outlasts_it", 709),
+    ("a_cut_merge_that_is_kept_is_merged_first", 9240),
+    ("a_merge_whose_head_reads_as_erased_was_being_erased", 29743),
+    ("half_erased_blocks_give_way_to_the_rescue", 348),
+];
 
 /// Tells all histories of a source, `least` at least, and each 30 times as often as a storm runs.
 fn tell_all(source: &str, least: usize) {

@@ -51,7 +51,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "self.doubt_kept_merges(recovery)?;",
         to: "if !BROKEN { self.doubt_kept_merges(recovery)?; }",
-        crash: missed(Run::Crash("block::block_storms")),
+        crash: caught(Run::Crash("retold::")),
         torture: caught(Run::Kept("a_cut_merge_that_is_kept")),
     },
     Canary {
@@ -221,8 +221,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "                scanned.is_erased_in_part()\n            };",
         to: "                !BROKEN && scanned.is_erased_in_part()\n            };",
-        crash: missed(Run::Crash("block_storms::storms_of_mounts")),
-        torture: caught(Run::Kept("a_merge_whose_head_reads_as_erased")),
+        crash: caught(Run::Crash("retold::")),
+        torture: missed(Run::Kept("a_merge_whose_head_reads_as_erased")),
     },
     Canary {
         name: "no-room",
@@ -231,7 +231,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "self.make_room_to_rescue(recovery)?;",
         to: "if !BROKEN { self.make_room_to_rescue(recovery)?; }",
-        crash: missed(Run::Crash("block_storms::storms_of_mounts")),
+        crash: caught(Run::Crash("retold::")),
         torture: caught(Run::Kept("half_erased_blocks_give_way")),
     },
     Canary {
