@@ -459,3 +459,17 @@ fn a_data_block_with_a_gap_between_two() {
          decay 31365, cut 4:39932, mount, cut 10:15994, mount, fail 0:30944, cut 12:32057, mount, decay 26840, mount",
     );
 }
+
+/// Mounts in a row were cut in their merges of one logical block, and each left a block without a head that the last
+/// merge seemed to have read. A failure then took the last free segment.
+#[test]
+fn what_the_last_merge_has_read_gives_way() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=6 blocks=22 dies=1 paired-pages=4 block
+         blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=7 wear=static-threshold:2 reclaim=at-once
+         logical-pages=62 endurance=100 seed=973354186430789158",
+        "write 47 49 59 60 20 28 19 9 38, fail 0:46377 1:15753 3:16207 5:45027, write 1 31, mount, write 8 4 61 51 4 57
+         11 21, fail 0:6816, cut 16:4063, write 8, cut 2:17282, mount, cut 5:39700, mount, cut 2:56396, mount, cut
+         3:63709, mount, cut 3:20699, mount, fail 1:10796, mount",
+    );
+}

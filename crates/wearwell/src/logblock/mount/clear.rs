@@ -182,14 +182,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
-            } else if scanned.is_headless()
-                && !is_source(scanned, recovery)
-                && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?
-            {
+            } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Rule 5.
-                let goes = scanned.programmed() <= self.shape.group
+                let is_read_last = self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
+                let is_settled = scanned.programmed() <= self.shape.group
                     || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
-                if !goes && self.is_copied(scanned, recovery, |_| true) {
+                let goes = is_settled && !is_read_last;
+                if !goes && (is_settled || self.is_copied(scanned, recovery, |_| true)) {
                     recovery.spare.push(scanned.seg);
                 }
                 goes
