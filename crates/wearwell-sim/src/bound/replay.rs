@@ -36,8 +36,8 @@ impl Replay {
         Self { engine }
     }
 
-    /// The same device, on which cleaning begins one free segment earlier than by default, and two with
-    /// [`MANY_SPARE`](Self::MANY_SPARE) spare segments.
+    /// The same device, on which cleaning begins one free segment earlier than by default, and two where 64 segments or
+    /// more are spare.
     ///
     /// The pages of one victim may open a segment in each of several groups. With the default marks, so few segments
     /// are then left that cleaning takes whatever has the fewest valid pages. Those are pages that were about to die.
