@@ -57,8 +57,8 @@ pub(crate) const FIRST: &Choices = &Choices {
     ],
 };
 
-/// Those that learn, choose victims themselves, or have many classes.
-pub(crate) const ALL_POLICIES: &Choices = &Choices {
+/// Those that came later: they learn, choose victims themselves, or have many classes.
+pub(crate) const LATER: &Choices = &Choices {
     which: &[
         "greedy",
         "cost-benefit:opened",
@@ -203,7 +203,7 @@ pub const MODES: &[Mode] = &[
     Mode { name: "trim", targets: ALL_NAND, discard_percent: 60, ..PLAIN },
     Mode { name: "rare-cuts", targets: ALL_NAND, cut_percent: 20, failures: 4, ..PLAIN },
     Mode { name: "marked", targets: MARKED, marks_empty: true, cut_percent: 10, ..PLAIN },
-    Mode { name: "policies", targets: POLICIES, choices: ALL_POLICIES, failures: 2, full_percent: 60, ..PLAIN },
+    Mode { name: "policies", targets: POLICIES, choices: LATER, failures: 2, full_percent: 60, ..PLAIN },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
 use crate::history::Step;
-use crate::mode::{ALL_POLICIES, FIRST, Temper};
+use crate::mode::{FIRST, LATER, Temper};
 use crate::setup::{
     BLOCK_RECLAIM, BLOCK_WEAR, DEFAULT_WEAR, Driver, Engine, PolicyNames, RECLAIM, RECYCLE, SCHEMES, Setup, Shape,
     WEAR, WHEN,
@@ -177,8 +177,8 @@ impl PolicyNames {
         let mut names = text.split('/');
         let mut name = |names_of: &[&'static str]| known(names_of, names.next()?);
         let when = name(WHEN)?;
-        let which = name(&[FIRST.which, ALL_POLICIES.which].concat())?;
-        let place = name(&[FIRST.place, ALL_POLICIES.place].concat())?;
+        let which = name(&[FIRST.which, LATER.which].concat())?;
+        let place = name(&[FIRST.place, LATER.place].concat())?;
         let (wear, reclaim) = (name(&[WEAR, &[DEFAULT_WEAR]].concat())?, name(RECLAIM)?);
         names.next().is_none().then_some(Self { when, which, place, wear, reclaim })
     }

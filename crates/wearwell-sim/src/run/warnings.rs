@@ -20,10 +20,8 @@ fn cut_short(report: &Report) -> Option<String> {
 /// The policies that choose victims had little to say.
 fn overruled(report: &Report) -> Option<String> {
     let which = report.config.which.as_deref().filter(|which| *which != "greedy");
-    let place = report.config.r#where.as_deref().filter(|place| {
-        let known = Placement::parse(place);
-        known.is_some_and(|place| place.has_a_say_in_victims())
-    });
+    let has_a_say = |place: &&str| Placement::parse(place).is_some_and(|place| place.has_a_say_in_victims());
+    let place = report.config.r#where.as_deref().filter(has_a_say);
     let policies = match (place, which) {
         (Some(place), Some(which)) => format!("{place} with {which}"),
         (place, which) => place.or(which)?.to_owned(),

@@ -1,8 +1,8 @@
 //! Block mapping leaves alone what another version wrote, or a device of another capacity.
 
-use wearwell::logblock::{BlockFtl, Scheme};
+use wearwell::logblock::{BlockFtl, Content, Pages, Role, Scheme, Tag};
 use wearwell::page::{ConfigError, MountError};
-use wearwell::{BlockDevice, Sectors, Seg, WriteHint};
+use wearwell::{BlockDevice, Lpn, Ppn, Sectors, Seg, WriteHint};
 use wearwell_emu::{EmuChip, EmuNand};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
@@ -109,5 +109,23 @@ fn blocks_of_one_group_are_refused() {
         let made = BlockFtl::format(rig.pages(rig.chip()), (), rig.config);
         let refused = matches!(made, Err(MountError::Config(ConfigError::OneGroup { pages: 4 })));
         assert_eq!(refused, paired_pages == 4, "{scheme:?} with {paired_pages} pages that share cells");
+    }
+}
+
+/// A tag may read well and name a page that lies in no logical block: its block counts for nothing, in each scheme.
+#[test]
+fn a_tag_that_names_no_page_of_the_device() {
+    for scheme in schemes() {
+        let rig = rig(scheme, 1, LOGICAL_PAGES);
+        let mut ftl = rig.format();
+        Model::new(LOGICAL_PAGES, 1).fill(&mut ftl);
+        let mut pages = rig.pages(BlockRig::into_chip(ftl));
+        pages.set_capacity(LOGICAL_PAGES);
+        let is_erased = |at: &Ppn| matches!(pages.is_blank(*at), Ok(Some(true)));
+        let blank = (0..24).map(|block| Ppn(block * PAGES_PER_BLOCK)).rfind(is_erased).expect("an erased block");
+        let tag = Tag { lpn: Lpn(40 * LOGICAL_PAGES), seq: 500, erases: 1, kind: Content::Data, role: Role::InPlace };
+        pages.program(blank, &[7; 512], &tag).expect("an erased page");
+        // Refused or mounted: that it returns is all.
+        drop(rig.mount_or_return(pages.into_chip()));
     }
 }

@@ -76,6 +76,10 @@ fn steps(text: &str, per_page: u32) -> Vec<Step> {
 struct Words<'a>(&'a str);
 
 impl Words<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.0.split_whitespace().any(|word| word == name)
+    }
+
     fn text(&self, name: &str) -> &str {
         let value = |word: &'_ str| word.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')).map(str::len);
         let found = self.0.split_whitespace().find_map(|word| value(word).map(|len| &word[word.len() - len..]));
@@ -93,7 +97,7 @@ impl Words<'_> {
         rig.0.endurance = self.number("endurance");
         let profile: &mut ChipProfile = &mut rig.0.profile;
         profile.spare_bytes = self.number("spare-bytes");
-        if self.0.split_whitespace().any(|word| word == "any-order") {
+        if self.has("any-order") {
             profile.program_order = ProgramOrder::Any;
         }
         rig
@@ -110,7 +114,7 @@ impl Words<'_> {
             wear: WearLeveling::parse(wear).expect("listed"),
             reclaim: Reclamation::parse(reclaim).expect("listed"),
         };
-        rig.0.has_checkpoint = self.0.split_whitespace().any(|word| word == "checkpoint");
+        rig.0.has_checkpoint = self.has("checkpoint");
         rig
     }
 
@@ -203,17 +207,19 @@ impl<R: Rig> Course<'_, R> {
     }
 }
 
-/// Tells a history with the draws of one seed. Every second seed also shifts its cuts.
-fn tell<R: Rig>(rig: &R, history: &History, seed: u64) {
-    let device = rig.format();
-    let per_page = device.page_bytes() / 512;
-    let model = Model::new(rig.logical_pages(), per_page);
-    let (rng, what) = (Rng::new(seed), format!("{} with seed {seed}", history.name));
-    let shifts = seed.is_multiple_of(2);
-    let course = Course { rig, device: Ok(device), cut: None, shifts, model, rng, what };
-    let course = steps(history.steps, per_page).into_iter().fold(course, Course::step);
-    // Once more, with nothing cut.
-    Course { cut: None, ..course }.mount();
+/// Tells a history once with the draws of each seed. Every second seed also shifts its cuts.
+fn tell<R: Rig>(rig: &R, history: &History, seeds: impl Iterator<Item = u64>) {
+    let per_page = rig.format().page_bytes() / 512;
+    let steps = steps(history.steps, per_page);
+    for seed in seeds {
+        let model = Model::new(rig.logical_pages(), per_page);
+        let (rng, what) = (Rng::new(seed), format!("{} with seed {seed}", history.name));
+        let shifts = seed.is_multiple_of(2);
+        let course = Course { rig, device: Ok(rig.format()), cut: None, shifts, model, rng, what };
+        let course = steps.iter().copied().fold(course, Course::step);
+        // Once more, with nothing cut.
+        Course { cut: None, ..course }.mount();
+    }
 }
 
 /// A history that the torture keeps.
@@ -236,18 +242,17 @@ impl<'a> History<'a> {
     /// True if nothing but cuts happens, on NAND: this model and these rigs are for that.
     fn has_cuts_only(&self) -> bool {
         let others = ["fail", "fail-mark", "decay", "other", "refresh", "mark", "verify", "read"];
-        let engines = ["page", "block"];
-        let has = |words: &[&str], text: &str| text.split_whitespace().any(|word| words.contains(&word));
-        has(&["nand"], self.setup.0)
-            && has(&engines, self.setup.0)
-            && !has(&["aware", "driver"], self.setup.0)
-            && !has(&others, self.steps)
+        let setup = &self.setup;
+        setup.has("nand")
+            && (setup.has("page") || setup.has("block"))
+            && !(setup.has("aware") || setup.has("driver"))
+            && !others.iter().any(|other| Words(self.steps).has(other))
     }
 
-    fn tell(&self, seed: u64) {
-        match self.setup.0.contains("scheme=") {
-            true => tell(&self.setup.block_mapping(), self, seed),
-            false => tell(&self.setup.page_mapping(), self, seed),
+    fn tell(&self, seeds: impl Iterator<Item = u64>) {
+        match self.setup.has("block") {
+            true => tell(&self.setup.block_mapping(), self, seeds),
+            false => tell(&self.setup.page_mapping(), self, seeds),
         }
     }
 }
@@ -268,7 +273,7 @@ fn tell_all(source: &str, least: usize) {
     assert!(histories.len() >= least, "only {} histories can be told", histories.len());
     for history in histories {
         let lost = LOST.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
-        (0..30 * seeds()).chain(lost).for_each(|seed| history.tell(seed));
+        history.tell((0..30 * seeds()).chain(lost));
     }
 }
 

@@ -184,10 +184,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Rule 5.
-                let is_read_last = self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
                 let is_settled = scanned.programmed() <= self.shape.group
                     || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
-                let goes = is_settled && !is_read_last;
+                let goes = is_settled && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
                 if !goes && (is_settled || self.is_copied(scanned, recovery, |_| true)) {
                     recovery.spare.push(scanned.seg);
                 }
@@ -227,11 +226,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_held_twice(&self, merge: &Scanned, recovery: &Recovery) -> bool {
         let is_held = |read: &TagRead| match read {
             TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
-                let stays = |other: &&Scanned| other.seg != merge.seg && !recovery.spare.contains(&other.seg);
                 let at = self.map.lookup(tag.lpn);
                 let is_newer = recovery.newest.get(tag.lpn.0 as usize).is_some_and(|&newest| newest > tag.seq);
                 is_newer && at.is_some() && !recovery.fragile.contains(&at)
-                    || recovery.scanned.iter().filter(stays).filter(|other| other.has_copy_of(tag)).count() >= 2
+                    || recovery.others_that_stay(merge.seg).filter(|other| other.has_copy_of(tag)).count() >= 2
             }
             _ => true,
         };
@@ -246,8 +244,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
             let (owner, offset) = self.map.split(tag.lpn);
-            let at = self.page_in(last, offset);
-            if owner == lbn && matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)) {
+            if owner == lbn && self.is_copied_at(self.page_in(last, offset), tag)? {
                 return Ok(true);
             }
         }
@@ -259,12 +256,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_left_twice(&mut self, replaced: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&replaced.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let stays = |other: &&Scanned| other.seg != replaced.seg && !recovery.spare.contains(&other.seg);
-            let others = recovery.scanned.iter().filter(stays);
-            let copies = others.clone().filter(|other| other.has_copy_of(tag)).count();
-            let data = self.map.data(self.map.split(tag.lpn).0).filter(|&data| others.clone().all(|o| o.seg != data));
-            let in_data = match data.map(|data| self.page_in(data, page)) {
-                Some(at) => matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)),
+            let (lbn, _) = self.map.split(tag.lpn);
+            if lbn.0 >= self.map.blocks() {
+                return Ok(false);
+            }
+            let copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
+            let is_counted = |data: Seg| recovery.others_that_stay(replaced.seg).any(|other| other.seg == data);
+            let in_data = match self.map.data(lbn).filter(|&data| !is_counted(data)) {
+                Some(data) => self.is_copied_at(self.page_in(data, page), tag)?,
                 None => false,
             };
             if copies + usize::from(in_data) < 2 {
@@ -272,6 +271,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         Ok(true)
+    }
+
+    /// True if a page holds a copy of another.
+    fn is_copied_at(&mut self, at: Ppn, tag: &Tag) -> Result<bool, ErrorKind> {
+        Ok(matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)))
     }
 
     /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.
@@ -329,9 +333,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             {
                 continue;
             }
-            let data = self.map.data(lbn).map(|data| self.page_in(data, page));
-            let original = data.map_or(Ok(TagRead::Erased), |at| self.pages.tag(at))?;
-            if !matches!(original, TagRead::Tag(original) if original.is_copy_of(tag)) {
+            let Some(data) = self.map.data(lbn) else { return Ok(false) };
+            if !self.is_copied_at(self.page_in(data, page), tag)? {
                 return Ok(false);
             }
         }

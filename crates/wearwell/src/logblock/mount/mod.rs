@@ -313,6 +313,11 @@ impl Recovery {
         self.scanned.iter().filter(|scanned| scanned.what == Block::Undone)
     }
 
+    /// The blocks but for one, and for those that give way where room is short.
+    fn others_that_stay(&self, seg: Seg) -> impl Iterator<Item = &Scanned> {
+        self.scanned.iter().filter(move |other| other.seg != seg && !self.spare.contains(&other.seg))
+    }
+
     /// The blocks whose records are to be trusted.
     fn trusted(&self) -> impl Iterator<Item = &Scanned> {
         self.scanned.iter().filter(|scanned| scanned.what.is_trusted())
