@@ -120,3 +120,71 @@ impl FreePool {
         members.max_by_key(|&s| (erases(s), core::cmp::Reverse(s.0)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// Takes all free segments in the order in which they would be opened.
+    fn taken(mut free: FreePool) -> Vec<u32> {
+        core::iter::from_fn(|| {
+            let seg = free.next(|_| false)?;
+            free.remove(seg);
+            Some(seg.0)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn segments_are_opened_in_the_order_in_which_they_became_free() {
+        let mut free = FreePool::new(8, 1);
+        [5, 2, 7].into_iter().for_each(|seg| free.add(Seg(seg), None));
+        assert_eq!(taken(free), [5, 2, 7]);
+    }
+
+    #[test]
+    fn by_wear_the_least_worn_is_opened_first() {
+        let mut free = FreePool::new(8, 1);
+        [(5, 9), (2, 3), (7, 4)].into_iter().for_each(|(seg, erases)| free.add(Seg(seg), Some(erases)));
+        assert_eq!(free.most_worn(|seg| seg.0), Some(Seg(7)));
+        assert_eq!(taken(free), [2, 7, 5]);
+    }
+
+    #[test]
+    fn a_bank_is_used_up_before_the_fullest_of_the_others() {
+        // Banks of 0 to 3, 4 to 7 and 8 to 11.
+        let mut free = FreePool::new(12, 3);
+        [1, 4, 8, 9].into_iter().for_each(|seg| free.add(Seg(seg), None));
+        assert_eq!(taken(free.clone()), [1, 8, 9, 4]);
+        assert_eq!(free.next(|bank| bank != 1), Some(Seg(4)), "banks that erase are passed over");
+        assert_eq!(free.next(|_| true), None);
+    }
+
+    #[test]
+    fn policies_do_not_see_what_is_held_back() {
+        let mut free = FreePool::new(8, 1);
+        [0, 1, 2].into_iter().for_each(|seg| free.add(Seg(seg), None));
+        free.hold(2);
+        assert_eq!((free.total(), free.usable()), (3, 1));
+        free.hold(5);
+        assert_eq!((free.total(), free.usable()), (3, 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "a segment is free once")]
+    fn a_segment_is_not_free_twice() {
+        let mut free = FreePool::new(8, 1);
+        free.add(Seg(3), None);
+        free.add(Seg(3), None);
+    }
+
+    #[test]
+    fn more_is_held_back_once_a_segment_has_failed() {
+        assert_eq!(held_for_failures(16, 16, 10), 2);
+        assert_eq!(held_for_failures(16, 15, 10), 4);
+        assert_eq!(held_for_failures(16, 11, 10), 1, "no more than there is to spare");
+        assert_eq!(held_for_failures(16, 9, 10), 0);
+    }
+}

@@ -332,7 +332,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         let mean_erases = sum.checked_div(good).unwrap_or(0) as u32;
         // The kept segments must not wear out before the others.
         let most_erases = mean_erases.max(self.rules().endurance / 2);
-        let seq = self.next_seq;
+        let seq = self.next_seq();
         let Self { log, index, .. } = self;
         let (shape, map, table) = (log.shape(), index.map(), index.pool().table());
         let entry_bytes = entry_bytes(shape.segments * shape.slots);

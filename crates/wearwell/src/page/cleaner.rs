@@ -1,6 +1,8 @@
 //! The cleaner: one job at a time, in steps that are paced by host pages.
 //!
-//! This file decides what is emptied and when; [`moving`](super::moving) empties it.
+//! This file decides what is emptied and when; `moving` empties it.
+
+mod moving;
 
 use super::allocator::{Allocator, Purpose};
 use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
@@ -18,7 +20,7 @@ use crate::segments::Health;
 
 /// Why a segment is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+enum Reason {
     /// For its invalid pages.
     Cleaning,
     /// Its data moves to a worn segment.
@@ -29,15 +31,15 @@ pub(super) enum Reason {
 
 /// A segment that is being emptied.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job {
-    pub(super) victim: Seg,
-    pub(super) reason: Reason,
+struct Job {
+    victim: Seg,
+    reason: Reason,
     /// The next slot to examine.
-    pub(super) cursor: u32,
+    cursor: u32,
     /// Valid fraction when it was chosen.
-    pub(super) utilization: f64,
+    utilization: f64,
     /// Pages moved so far.
-    pub(super) copied_pages: u32,
+    copied_pages: u32,
     /// Pages to move for each host page, rounded down, so that the victim is empty when the host has used up
     /// what it frees.
     pace_pages: u32,
@@ -46,15 +48,15 @@ pub(super) struct Job {
 }
 
 /// Pages that are moved together, so that the cache misses of their map entries overlap.
-pub(super) const BATCH_PAGES: usize = 32;
+const BATCH_PAGES: usize = 32;
 
 /// Pages of a victim, with their destinations. It is kept from batch to batch, because clearing it costs as much as
 /// moving a page.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) slots: [u32; BATCH_PAGES],
-    pub(super) lpns: [Lpn; BATCH_PAGES],
-    pub(super) classes: [Class; BATCH_PAGES],
+struct Batch {
+    slots: [u32; BATCH_PAGES],
+    lpns: [Lpn; BATCH_PAGES],
+    classes: [Class; BATCH_PAGES],
 }
 
 /// Frees segments: in the foreground as host pages need them, and in the background.
@@ -68,9 +70,9 @@ pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
     rng: Rng,
-    pub(super) job: Option<Job>,
+    job: Option<Job>,
     /// The pages of the job's victim that are being moved.
-    pub(super) batch: Batch,
+    batch: Batch,
     /// True between the marks of a watermark policy.
     is_cleaning: bool,
     /// True while proactive reclamation runs.
@@ -104,7 +106,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     fn free_segments(&self) -> u32 {
-        self.alloc.free.usable()
+        self.alloc.free().usable()
     }
 
     fn host_pages(&self) -> u64 {
@@ -127,7 +129,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Afterwards a free segment is usable, and no host page mixes with copies that a power cut would have to undo (see
     /// [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
-        self.alloc.writable?;
+        self.alloc.writable()?;
         self.alloc.finish_erase(false)?;
         // With hardly a segment free, no erase below may need a slot for the discard map first.
         if self.discards.dirty_parts() > 0 && self.free_segments() < SCARCE_BELOW {
@@ -136,7 +138,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // Two at most, so that a host page waits for a bounded number of erases (promise 6).
         for _ in 0..2 {
             // The engine waits for an erase in the background only if free segments run out.
-            if (self.alloc.is_erasing && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
+            if (self.alloc.is_erasing() && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
                 break;
             }
             if !self.reclaim_empty()? {
@@ -150,14 +152,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let has_work = self.has_work();
         self.alloc.index.pool_mut().attention().set_wanted(has_work);
         // A block that cannot even be retired may have been found.
-        self.alloc.writable
+        self.alloc.writable()
     }
 
     /// Cleans until a free segment is usable.
     pub(super) fn gain_segment(&mut self) -> Result<(), FtlError> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for round in 0.. {
-            if self.free_segments() > 0 || self.alloc.writable.is_err() {
+            if self.free_segments() > 0 || self.alloc.writable().is_err() {
                 break;
             }
             let goes_on = if round <= 2 * self.alloc.shape.segments { self.gain()? } else { self.alloc.hold_less() };
@@ -200,7 +202,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let now = Occupancy {
             dead_pages: self.alloc.index.dead().total(),
             pages: u64::from(table.good()) * u64::from(table.slots()),
-            used_blocks: table.good().saturating_sub(self.alloc.free.total()),
+            used_blocks: table.good().saturating_sub(self.alloc.free().total()),
             blocks: table.good(),
         };
         self.is_reclaiming = self.alloc.index.pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
@@ -213,11 +215,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     fn has_work(&self) -> bool {
-        self.alloc.writable.is_err()
+        self.alloc.writable().is_err()
             || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
             || self.job.is_some()
-            || self.alloc.is_erasing
-            || self.alloc.is_wear_due
+            || self.alloc.is_erasing()
+            || self.alloc.is_wear_due()
             || self.alloc.table().unsound() > 0
             || self.alloc.index.pool().has_empties()
             || self.free_segments() < URGENT_BELOW
@@ -327,7 +329,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Background work for an idle host: as in the foreground, but up to the idle mark. Returns true if there is more
     /// to do.
     pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
-        if self.alloc.writable.is_err() {
+        if self.alloc.writable().is_err() {
             return Ok(false);
         }
         self.alloc.finish_erase(false)?;
@@ -366,7 +368,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             }
         }
         // A segment that is being erased will be free, so the policies are not overridden because of it.
-        if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing {
+        if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing() {
             self.alloc.finish_erase(true)?;
         }
         let free = self.free_segments();
@@ -380,13 +382,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return Ok(());
         }
         // One segment at a time: the next is chosen when the last has been erased (Kawaguchi '95, section 2.8).
-        if self.alloc.is_erasing || self.keeps_empties() {
+        if self.alloc.is_erasing() || self.keeps_empties() {
             return Ok(());
         }
         if let Some(seg) = self.policy_victim(ground) {
             self.begin(seg, Reason::Cleaning, self.trigger.lag_pages())?;
-        } else if self.alloc.is_wear_due && free > URGENT_BELOW {
-            self.alloc.is_wear_due = false;
+        } else if self.alloc.is_wear_due() && free > URGENT_BELOW {
+            self.alloc.take_wear_due();
             if let Some(seg) = self.alloc.table().least_worn_with_data() {
                 self.begin(seg, Reason::Wear, 0)?;
             }

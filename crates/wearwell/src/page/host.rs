@@ -71,7 +71,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
-        self.cleaner.alloc.writable?;
+        self.cleaner.alloc.writable()?;
         if L::DISCARDS == Discards::Flagged {
             self.flag_discarded(lpn)?;
         }
@@ -97,7 +97,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         loop {
             self.cleaner.retire_failing()?;
-            self.cleaner.alloc.writable?;
+            self.cleaner.alloc.writable()?;
             // A segment that was retired may have held the page.
             let at = self.lookup(lpn);
             if !at.is_some() {
@@ -138,7 +138,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them. One
         // whose first program failed and that has not been retired yet will look free, too.
         let is_suspect = |state: SegState| state == SegState::Suspect || state.health() == Health::Failing;
-        let has_suspects = alloc.has_unmarked || alloc.table().all().any(|seg| is_suspect(alloc.table().state(seg)));
+        let has_suspects = alloc.has_unmarked() || alloc.table().all().any(|seg| is_suspect(alloc.table().state(seg)));
         let class = self.cleaner.make_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
@@ -152,7 +152,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             if self.has_failed_writes { None } else { alloc.write_checkpoint(open.seg).map_err(FtlError::Chip)? };
         let seal = code.map(encode_seal);
         let data = seal.as_ref().map_or(&[][..], |seal| seal);
-        let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(data, alloc.next_seq));
+        let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(data, alloc.next_seq()));
         let marked = alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE);
         match marked.and_then(|_| alloc.end_group(class)) {
             Ok(()) => {}
@@ -169,7 +169,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 return Err(FtlError::Chip(error));
             }
         }
-        alloc.next_seq += 1;
+        alloc.take_seq();
         alloc.stats.meta_programs += 1;
         alloc.close_mark(class);
         Ok(())
@@ -217,7 +217,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
     }
 
     fn writable(&self) -> Result<(), FtlError> {
-        self.cleaner.alloc.writable
+        self.cleaner.alloc.writable()
     }
 }
 
@@ -293,13 +293,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
         alloc.finish_erase(true)?;
-        if L::DISCARDS != Discards::Logged || alloc.clean_mark.is_some() || alloc.writable.is_err() {
+        if L::DISCARDS != Discards::Logged || alloc.clean_mark().is_some() || alloc.writable().is_err() {
             return Ok(());
         }
         self.cleaner.record_growth()?;
         self.seal_all()?;
         // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
-        let has_room = self.cleaner.alloc.free.usable() >= URGENT_BELOW;
+        let has_room = self.cleaner.alloc.free().usable() >= URGENT_BELOW;
         if has_room { self.leave_mark() } else { Ok(()) }
     }
 }
@@ -344,7 +344,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
             needed_segments: alloc.rules().needed_segments,
             live_pages: PageMap::<L>::live_pages(alloc.index.map()),
             dead_pages: alloc.index.dead().total(),
-            free_segments: alloc.free.usable(),
+            free_segments: alloc.free().usable(),
             max_ops_per_host_page: segment_ops * segments + u64::from(shape.ops_per_page),
             table_bytes: PageMap::<L>::table_bytes(alloc.index.map())
                 + alloc.table().table_bytes()

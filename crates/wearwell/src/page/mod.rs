@@ -6,11 +6,9 @@
 //! | file | subject |
 //! | --- | --- |
 //! | `host` | host commands |
-//! | `cleaner` | what is emptied and when; makes slots for host pages |
-//! | `moving` | emptying a victim |
+//! | `cleaner` | what is emptied and when; makes slots for host pages; `cleaner/moving` empties a victim |
 //! | `discards` | the discard map |
-//! | `allocator` | slots of open segments |
-//! | `erase` | how segments become free again |
+//! | `allocator` | slots of open segments; `allocator/erase` makes segments free again |
 //! | `index` | the map and the table of segments, changed together |
 //! | `map`, [segments](Segments), `pool` | where every page is; the state of every segment; which segments wait for the cleaner |
 //! | [`log`] | how records lie on flash |
@@ -29,17 +27,17 @@ mod checkpoint;
 mod cleaner;
 mod config;
 mod discards;
-mod erase;
 mod found;
 mod host;
 mod index;
 pub mod log;
 mod map;
 mod mount;
-mod moving;
 mod own;
 mod pool;
 mod rescue;
+#[cfg(test)]
+mod tests;
 
 pub use crate::segments::{Health, SegState, Segments};
 pub use config::{ConfigError, PageConfig, Policies, RESERVE_SEGMENTS};
@@ -58,7 +56,6 @@ use crate::free::FreePool;
 use crate::ftl::Probe;
 use crate::place::{ClassPlacement, PlaceChoice, Placement, Shape};
 use crate::random::Rng;
-use crate::spread::EraseSpread;
 use allocator::Allocator;
 use cleaner::Cleaner;
 use config::Rules;
@@ -213,18 +210,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             }
             alloc.add_free(seg);
         }
-        self.start();
+        self.cleaner.alloc.start();
         self.cleaner.alloc.stats.reset();
         Ok(())
-    }
-
-    /// The last steps, once segments and map are known.
-    fn start(&mut self) {
-        let alloc = &mut self.cleaner.alloc;
-        alloc.spread = EraseSpread::of(alloc.table().good_erases());
-        alloc.hold_back();
-        alloc.list_classes();
-        alloc.index.pool_mut().attention().call();
     }
 
     /// The log, and through it the chip.

@@ -102,7 +102,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
         let Outcome { only_header, mut is_settled, mut report, .. } = outcome;
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
-        self.start();
+        self.cleaner.alloc.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
         if let Some(only) = only_header {
@@ -134,7 +134,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.reclaim_some(is_settled, &evidence, &unrecorded)?;
         self.write_parts(&known_parts)?;
         let cleaner = &self.cleaner;
-        report.read_only = cleaner.alloc.writable.is_err();
+        report.read_only = cleaner.alloc.writable().is_err();
         self.cleaner.alloc.stats.reset();
         Ok(report)
     }
@@ -155,7 +155,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        while cleaner.alloc.writable.is_ok() && (!is_settled || cleaner.alloc.free.usable() < URGENT_BELOW) {
+        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.free().usable() < URGENT_BELOW) {
             match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 Ok(false) | Err(FtlError::WornOut { .. }) => break,
@@ -336,7 +336,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.copies = self.ties.len();
         expect_room(self.copies * LISTS_OF_TIES)?;
         self.report.never_formatted = self.is_never_formatted()?;
-        self.report.clean = self.alloc.clean_mark.is_some();
+        self.report.clean = self.alloc.clean_mark().is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
         // because a page that turns out unmapped needs no copy.
         let suspects = self.weigh_suspects()?;
@@ -347,7 +347,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.place_segments();
         self.list_losses()?;
         // Spec P12.
-        self.alloc.next_seq = self.greatest_seq + 1;
+        self.alloc.number_from(self.greatest_seq + 1);
         self.tell_placement();
         Ok(suspects)
     }
@@ -445,7 +445,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if tag.kind == Kind::CleanMark {
                 // Spec P4.
                 if records == 1 {
-                    self.alloc.clean_mark = Some(seg);
+                    self.alloc.found_clean_mark(seg);
                     self.trusts_free = tag.lpn == Lpn(0);
                 }
                 continue;

@@ -126,7 +126,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let (first, most) = (all.len(), self.most_copies());
         let emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
         all.extend(&due);
-        let room = match self.alloc.free.total() as usize {
+        let room = match self.alloc.free().total() as usize {
             0 => usize::from(self.find_expendable(&all, &self.empties())?.is_some()),
             free => free,
         };
@@ -156,7 +156,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let due = suspects.iter().filter(|s| self.place_of(s.lpn) == s.at).count();
         for seg in unsealed {
             let pages = due + merged.len() + table.valid(seg) as usize;
-            if pages.div_ceil(self.most_copies()) > self.alloc.free.usable() as usize {
+            if pages.div_ceil(self.most_copies()) > self.alloc.free().usable() as usize {
                 break;
             }
             let live = self.live_in(seg).into_iter().filter(|page| suspects.iter().all(|s| s.at != page.at));
@@ -194,7 +194,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         while !rest.is_empty() {
             // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
             // erased for the rescue.
-            while self.alloc.free.total() == 0 && self.erase_expendable(&rest)? {}
+            while self.alloc.free().total() == 0 && self.erase_expendable(&rest)? {}
             let mut batch = rest[..self.most_copies().min(rest.len())].to_vec();
             // The rescue takes a segment of those that are held back, so it has to empty others. Otherwise mounts that
             // are cut one after another, and failures in them, would use up all of them.
@@ -253,13 +253,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// Segments that a rescue has to empty, which takes a free one itself, so that more are free than are held back.
     fn wanted_victims(&self) -> usize {
-        let free = &self.alloc.free;
+        let free = self.alloc.free();
         (free.held() + 2).saturating_sub(free.total()).max(1) as usize
     }
 
     /// True if a segment that is taken is one of those that are held back, or the last.
     fn is_short(&self) -> bool {
-        self.alloc.free.usable() == 0 || self.alloc.free.total() == 1
+        self.alloc.free().usable() == 0 || self.alloc.free().total() == 1
     }
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.
@@ -282,7 +282,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let older = self.tied.iter().chain(self.unsealed);
         let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
         let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
-        let mark = Source::Host(&named, self.alloc.next_seq);
+        let mark = Source::Host(&named, self.alloc.next_seq());
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
         while self.alloc.open_segment(CLASS).next < self.first_copy() {
             self.alloc.append_pad(CLASS)?;

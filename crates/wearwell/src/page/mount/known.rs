@@ -50,8 +50,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let written = |place| index.pool().table().opened(index.slots().segment_of(place));
         placement.found(&mut pages().map(|(lpn, place)| FoundPage { lpn, written: written(place) }));
         self.alloc.index.clock_mut().host_pages = known.host_pages;
-        self.alloc.next_seq = known.seq + 1;
-        self.alloc.clean_mark = Some(known.mark);
+        self.alloc.number_from(known.seq + 1);
+        self.alloc.found_clean_mark(known.mark);
         self.trusts_free = true;
         self.report.clean = true;
         self.report.open_segments = 1;

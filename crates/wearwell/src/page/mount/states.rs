@@ -10,14 +10,14 @@ use crate::segments::SegState;
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Sets the state of every segment, once its valid pages are known.
     pub(super) fn place_segments(&mut self) {
-        let now = self.alloc.index.clock().host_pages;
+        let (now, clean_mark) = (self.alloc.index.clock().host_pages, self.alloc.clean_mark());
         self.resume_emptiest();
         for seg in self.alloc.table().all() {
             let table = self.alloc.index.pool_mut().table_mut();
             table.stamp(seg, table.opened(seg).min(now));
             match table.state(seg) {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
-                SegState::Open(_) if self.alloc.clean_mark == Some(seg) => table.start_erase(seg),
+                SegState::Open(_) if clean_mark == Some(seg) => table.start_erase(seg),
                 SegState::Open(_) if self.alloc.is_open(seg) => {}
                 SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}
@@ -51,7 +51,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// free: on a full device, what can be written may lie in them alone.
     fn resume_emptiest(&mut self) {
         let mut resume = core::mem::take(&mut self.resume);
-        resume.retain(|&(seg, _)| self.alloc.clean_mark != Some(seg));
+        resume.retain(|&(seg, _)| self.alloc.clean_mark() != Some(seg));
         resume.sort_unstable_by_key(|&(seg, next)| (next, seg));
         resume.iter().for_each(|&(seg, next)| self.alloc.resume(seg, next));
     }

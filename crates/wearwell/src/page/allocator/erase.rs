@@ -2,13 +2,13 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::allocator::Allocator;
-use super::found::MountError;
-use super::log::{Discards, EraseProgress, Log};
-use super::map::PageMap;
+use super::Allocator;
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::page::found::MountError;
+use crate::page::log::{Discards, EraseProgress, Log};
+use crate::page::map::PageMap;
 use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
 use crate::segments::{Health, SegState};
@@ -21,7 +21,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// pages is durable, discards included; no page that a later program could damage is the only new copy
     /// ([`pad_open`](Self::pad_open)); and no mark says that the device was shut down
     /// ([`remove_clean_mark`](Self::remove_clean_mark)).
-    pub(super) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
+    pub(in crate::page) fn erase_empty(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         assert!(self.table().valid(seg) == 0, "only an empty segment is erased");
         assert!(self.clean_mark.is_none(), "the mark goes before anything else changes");
         self.leave_class(seg, copied_pages);
@@ -44,7 +44,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     /// Tells the placement that a segment no longer belongs to its class, after `copied_pages` were moved out of it.
-    pub(super) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
+    pub(in crate::page) fn leave_class(&mut self, seg: Seg, copied_pages: u32) {
         let (class, clock) = (self.table().class(seg), self.index.clock().host_pages);
         self.placement.reclaimed(Reclaimed { seg, class, clock, copied_pages });
     }
@@ -83,7 +83,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Erases a segment that was taken from the free ones and that may be erased in part. False if it had to be
     /// retired.
-    pub(super) fn erase_suspect(&mut self, seg: Seg) -> Result<bool, FtlError> {
+    pub(in crate::page) fn erase_suspect(&mut self, seg: Seg) -> Result<bool, FtlError> {
         let is_erased = self.erase_now(seg)?;
         if is_erased {
             self.index.pool_mut().table_mut().release(seg);
@@ -94,7 +94,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// Erases a free segment other than `only`, the one that has a header. Headers say whose the chip is, and the erase
     /// of one segment after another may be cut, each in its own session.
     #[cold]
-    pub(super) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
+    pub(in crate::page) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
         // Spec P18.
         while let Some(seg) =
             self.table().all().find(|&seg| seg != only && self.table().state(seg) == SegState::Suspect)
@@ -109,7 +109,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     /// Erases a segment for the format. False if it is bad.
-    pub(super) fn erase_for_format(&mut self, seg: Seg) -> Result<bool, MountError> {
+    pub(in crate::page) fn erase_for_format(&mut self, seg: Seg) -> Result<bool, MountError> {
         let ended = match self.log.erase(seg, self.table().erases(seg)) {
             Ok((EraseProgress::Done, _)) => Ok(()),
             Ok((EraseProgress::InBackground, _)) => self.log.wait_erase().map_or(Ok(()), |(_, ended)| ended),
@@ -127,7 +127,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     /// Notes the end of an erase in the background. With `wait`, waits for it.
-    pub(super) fn finish_erase(&mut self, wait: bool) -> Result<(), FtlError> {
+    pub(in crate::page) fn finish_erase(&mut self, wait: bool) -> Result<(), FtlError> {
         if !self.is_erasing {
             return Ok(());
         }
@@ -149,7 +149,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// Adds an empty segment to the free ones after an error that leaves open whether its erase or first program
     /// happened. It is erased again before it is used.
     #[cold]
-    pub(super) fn erase_again(&mut self, seg: Seg) {
+    pub(in crate::page) fn erase_again(&mut self, seg: Seg) {
         if self.table().state(seg) != SegState::Bad {
             self.index.pool_mut().table_mut().release(seg);
             self.index.pool_mut().table_mut().suspect(seg);
@@ -169,13 +169,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         }
     }
 
-    pub(super) fn add_free(&mut self, seg: Seg) {
+    pub(in crate::page) fn add_free(&mut self, seg: Seg) {
         let by_wear = self.rules().wear.opens_least_worn().then(|| self.table().erases(seg));
         self.free.add(seg, by_wear);
     }
 
     /// Sorts the free segments by the wear policy in force.
-    pub(super) fn reorder_free(&mut self) {
+    pub(in crate::page) fn reorder_free(&mut self) {
         for seg in self.table().all() {
             if matches!(self.table().state(seg), SegState::Free | SegState::Suspect) {
                 self.free.remove(seg);
@@ -185,7 +185,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     #[cold]
-    pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+    pub(in crate::page) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();
         self.index.dead_mut().clear(seg);
@@ -203,7 +203,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     }
 
     /// Erases the mark of a clean shutdown, before anything else changes on flash.
-    pub(super) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
+    pub(in crate::page) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
         let Some(seg) = self.clean_mark else { return Ok(()) };
         // Until the erase has ended, the mark may still be there.
         let is_good = self.erase_now(seg)?;

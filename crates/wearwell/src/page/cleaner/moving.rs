@@ -4,14 +4,14 @@ use alloc::vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::allocator::Allocator;
-use super::cleaner::{BATCH_PAGES, Cleaner, Job, Reason};
-use super::discards::DiscardMap;
-use super::log::{Kind, Log, Source};
-use super::map::PageMap;
+use super::{BATCH_PAGES, Cleaner, Job, Reason};
 use crate::addr::{Class, Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
+use crate::page::allocator::Allocator;
+use crate::page::discards::DiscardMap;
+use crate::page::log::{Kind, Log, Source};
+use crate::page::map::PageMap;
 use crate::place::{ClassPlacement, Copied, Emptying, PlaceChoice};
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {

@@ -1,0 +1,38 @@
+//! Tests of single components, without those above them.
+
+mod allocator;
+mod cleaner;
+mod discards;
+mod index;
+
+use alloc::format;
+
+use wearwell_emu::{ChipProfile, EmuNand, Faults};
+
+use super::cleaner::Cleaner;
+use super::log::NandLog;
+use super::map::FlatMap;
+use super::{PageConfig, PageFtl, Policies};
+use crate::clean::which::VictimPolicy;
+use crate::place::Placement;
+
+/// The cleaner, and what is below it.
+type Below = Cleaner<NandLog<EmuNand>, (), FlatMap, VictimPolicy, Placement>;
+
+/// Segments of the chip, and slots in each: a header and a summary take the other pages.
+const SEGMENTS: u32 = 12;
+const SLOTS: u32 = 6;
+const LOGICAL_PAGES: u32 = 30;
+const DATA: [u8; 512] = [7; 512];
+
+/// The cleaner of an empty device.
+fn cleaner() -> Below {
+    let geometry = format!("geometry:512:{}:{SEGMENTS}:1", SLOTS + 2);
+    let profile = ChipProfile::from_geometry_str(&geometry).expect("a geometry");
+    let chip = EmuNand::in_memory(&profile, Faults::default()).expect("it can be made");
+    let log = NandLog::new(chip, 1).expect("it fits");
+    let config = PageConfig { logical_pages: LOGICAL_PAGES, seed: 1, policies: Policies::default(), endurance: 1000 };
+    let ftl = PageFtl::format(log, (), config).expect("it fits");
+    assert_eq!(ftl.segments().slots(), SLOTS);
+    ftl.cleaner
+}

@@ -1,0 +1,44 @@
+//! The discard map alone.
+
+use alloc::vec::Vec;
+
+use super::{LOGICAL_PAGES, cleaner};
+use crate::addr::{Class, Lpn};
+use crate::page::discards::{DiscardMap, is_unmapped};
+use crate::page::log::Log;
+
+#[test]
+fn parts_cover_the_pages_one_after_the_other() {
+    // A page of 64 bytes has a bit for each of 512 pages.
+    let map = DiscardMap::new(1000, 2, 64, true);
+    assert_eq!((map.part_for(Lpn(511)), map.part_for(Lpn(512))), (Some(0), Some(1)));
+    assert_eq!(map.covered_by(1).map(|lpn| lpn.0).collect::<Vec<_>>(), (512..1000).collect::<Vec<_>>());
+    assert_eq!((map.page_of(1), map.part_in(Lpn(1001)), map.part_in(Lpn(999))), (Lpn(1001), Some(1), None));
+}
+
+#[test]
+fn a_part_is_counted_once() {
+    let mut map = DiscardMap::new(1000, 2, 64, true);
+    [1, 1, 1].into_iter().for_each(|part| map.mark_dirty(part));
+    assert_eq!((map.dirty_parts(), map.is_dirty(0), map.is_dirty(1)), (1, false, true));
+}
+
+#[test]
+fn a_layout_without_a_discard_map_has_no_parts() {
+    assert_eq!(DiscardMap::new(1000, 0, 64, true).part_for(Lpn(7)), None);
+}
+
+#[test]
+fn a_part_on_flash_calls_unmapped_what_is() {
+    let mut below = cleaner();
+    let class = below.make_slot(Class(0)).expect("all is free");
+    assert!(below.alloc.put(Lpn(3), class, &[1; 512]).expect("nothing fails"));
+    below.discards.mark_dirty(0);
+    below.discards.write_for_erase(&mut below.alloc).expect("nothing fails");
+    assert_eq!(below.discards.dirty_parts(), 0);
+    let page = below.discards.page_of(0);
+    let (at, mut part) = (below.alloc.index.place_of(page), [0; 512]);
+    below.alloc.log.read(at, page, &mut part).expect("it was written");
+    let unmapped: Vec<u32> = (0..LOGICAL_PAGES).filter(|&lpn| is_unmapped(&part, lpn as usize)).collect();
+    assert_eq!(unmapped, (0..LOGICAL_PAGES).filter(|&lpn| lpn != 3).collect::<Vec<_>>());
+}
