@@ -53,7 +53,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let is_last = recovery.last_seq() == Some(newest.seq);
         let is_doubted = recovery.doubted.contains(&newest.lbn);
         let may_fade = is_last || is_doubted;
-        // Spec B13: half-erased, it is superseded for good.
+        // Spec B13.5: half-erased, it is superseded for good.
         let mut kept = older;
         while let Some((oldest, others)) = kept.split_last()
             && may_fade

@@ -175,7 +175,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if self.uses[scanned.seg.index()] != Use::Taken {
                 continue;
             }
-            // Rules 3 and 6.
+            // Spec B13.1, B13.2.
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
                 let is_kept = kept.contains(&scanned.seg);
@@ -183,7 +183,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
-                // Rule 5.
+                // Spec B13.6, B13.8.
                 let is_settled = scanned.programmed() <= self.shape.group
                     || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
                 let goes = is_settled && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
@@ -237,7 +237,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the merge with the last commit has read a page of a block. If the commit fades, the merge would count
-    /// without its sources (Spec B8), and with it what it has lost.
+    /// without its sources (Spec B8.5), and with it what it has lost.
     fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
         let Use::Data(lbn) = self.uses[last.index()] else { return Ok(false) };
@@ -413,7 +413,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return Err(error),
         };
         self.adopt(lbn, second)?;
-        // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13).
+        // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13.3).
         let stays = |seg: Seg| {
             let mut found = recovery.scanned.iter().filter(|scanned| scanned.seg == seg);
             found.any(|scanned| scanned.is_headless() || scanned.lbns(&self.map).any(|other| other != lbn))
@@ -483,7 +483,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         suspects.extend_from_slice(&recovery.unsettled);
         suspects.extend(self.in_headless(recovery));
-        // Spec B12: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
+        // Spec B12.4: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
         let uncommitted = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
         suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(&self.map).next()));
         let mut distinct: Vec<Lbn> = Vec::new();
@@ -509,7 +509,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 }
 
-/// True if an undone merge has read a page of a block. Without its originals the merge would count (Spec B8).
+/// True if an undone merge has read a page of a block. Without its originals the merge would count (Spec B8.5).
 fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
     let mut reads = recovery.undone().flat_map(|merge| &merge.tags);
     reads.any(|read| matches!(read, TagRead::Tag(copy) if scanned.has_copy_of(copy)))

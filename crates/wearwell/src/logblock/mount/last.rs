@@ -26,13 +26,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
-            // Rule 3, Spec B13.
+            // Spec B13.4 (rule 3).
             if self.is_third(&commit, recovery)? {
                 recovery.stale.push((seg, None));
                 recovery.last = self.last_programmed(recovery);
                 continue;
             }
-            // Spec B8.
+            // Spec B8.1.
             if !self.is_harmed(&commit, recovery)? {
                 let pages = (0..self.shape.pages).map(|page| self.page_in(seg, page));
                 recovery.fragile.extend(pages.filter(|at| !recovery.faded.contains(at)));

@@ -148,7 +148,7 @@ impl Scanned {
         matches!(self.what, Block::Log | Block::Primary) || self.is_headless() || self.lacks_commit()
     }
 
-    /// True if pages of a data block read as erased that were there when it got its commit (Spec B8): it was being
+    /// True if pages of a data block read as erased that were there when it got its commit (Spec B8.2): it was being
     /// erased. A primary block may have got others since.
     fn lacks_held(&self, held: usize, commit_seq: u64) -> bool {
         let was_held = |tag: &TagRead| match tag {
