@@ -131,6 +131,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             free => free,
         };
         Ok(match all.len().div_ceil(most) {
+            // A segment is missing: the first copies leave one empty, which may be erased for the others.
             needed if needed == room + 1 && first <= most => self.find_expendable(&due, &emptied)?.is_some(),
             needed => needed <= room,
         })
@@ -288,6 +289,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             self.alloc.append_pad(CLASS)?;
         }
         let slots = pages.iter().map(|page| self.copy_one(page, faded)).collect::<Result<_, _>>()?;
+        // Until no later cut can make a copy suspect.
         while self.alloc.has_room(CLASS) && self.alloc.suspect_from(CLASS) < end {
             self.alloc.append_pad(CLASS)?;
         }

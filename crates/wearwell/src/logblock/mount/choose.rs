@@ -28,9 +28,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if let Some(scanned) = &newest.holes {
                 recovery.scanned.push(scanned.clone());
             } else if self.has_merge_of(newest.lbn, recovery) {
+                // The merge may have a page that is gone here.
                 let scanned = self.scan_whole(newest, recovery)?;
                 recovery.scanned.push(scanned);
             } else {
+                // The commit vouches for each page, so a mount reads none of them.
                 self.close_primary(newest.lbn);
                 for lpn in self.map.range(newest.lbn) {
                     self.map.set_mapped(Lpn(lpn), true);
@@ -69,10 +71,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             kept = &[];
             recovery.settled.push(newest.lbn);
         } else if is_last {
+            // The last is the fourth, so that before it lasts.
             if blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
                 kept = &kept[..1];
                 recovery.settled.push(newest.lbn);
             }
+            // If the last fades, one of these counts: the logical block is merged twice.
             if blocks > 0 {
                 recovery.unsure.push(newest.lbn);
             }
@@ -210,6 +214,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     continue;
                 }
                 let (lbn, offset) = self.map.split(copy.lpn);
+                // In its place a page counts if this is the data block that was chosen. Elsewhere it has to be newer
+                // than that, or to be copied from a page that is gone there.
                 let counts = if in_place {
                     offset == page && self.map.data(lbn) == Some(scanned.seg)
                 } else {

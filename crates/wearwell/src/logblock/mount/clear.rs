@@ -57,6 +57,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for tag in &scanned.tags[..scanned.programmed() as usize] {
             let lpn = match tag {
                 TagRead::Tag(tag) if tag.lpn.0 < self.config.logical_pages => tag.lpn,
+                // Nobody looks for this page, but its place is taken.
                 _ => Lpn(first),
             };
             self.logs.append(id, lpn);

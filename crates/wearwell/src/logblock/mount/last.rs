@@ -60,6 +60,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// erase that is cut may leave anything.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
+        // A completed log block has pages that are nowhere else.
         if matches!(head, TagRead::Tag(tag) if tag.role != Role::MergeHead) {
             return Ok(false);
         }
@@ -69,6 +70,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (Some(&(seq, seg)), Some(&(first, _))) = (older.first(), older.last()) else { return Ok(false) };
         let segs: Vec<Seg> = older.iter().map(|&(_, seg)| seg).collect();
         let blocks = self.count_older(last.lbn, &segs, first, recovery)?;
+        // A page that is gone from the second, and has a copy in the last, says that the erase of the second has begun.
+        // Then the last is needed.
         let is_sound = !self.has_gaps(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0;
         Ok(blocks == 2 && is_sound)
     }
@@ -147,6 +150,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.fragile.extend(self.group_of(self.page_in(scanned.seg, last as u32)));
             }
         }
+        // What has faded can fade no more: this mount does without it.
         recovery.fragile.retain(|at| !recovery.faded.contains(at));
     }
 
@@ -292,6 +296,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
         let (mut copied, mut page) = (vec![0; self.record.len()], vec![0; self.record.len()]);
         let last = self.page_in(merged.seg, self.shape.pages - 1);
+        // The record of a loss has no data that could tell.
         if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
             return Ok(false);
         }

@@ -19,6 +19,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// Among copies with equal numbers, keeps one that can be read.
     pub(super) fn weigh_ties(&mut self) -> Result<(), MountError> {
         let mut ties = core::mem::take(&mut self.ties);
+        // Of others a newer copy was found since.
         ties.retain(|tie| self.newest[tie.lpn.0 as usize] == tie.seq);
         for tie in &mut ties {
             let current = self.place_of(tie.lpn);
@@ -37,6 +38,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn settle_ties(&mut self, suspects: &[Found]) -> Result<Vec<Found>, MountError> {
         let is_suspect = |at: Ppn| suspects.iter().any(|s| s.at == at);
         let mut ties = core::mem::take(&mut self.ties);
+        // Of what was discarded no copy has to last.
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties, is_suspect)?;
