@@ -302,7 +302,7 @@ impl Explanations {
 }
 
 impl Judge<'_> {
-    /// A figure of a row: measured, judged and explained. `judges` is false if only one seed was run.
+    /// A figure of a row: measured, judged and explained. `by` is none if only one seed was run.
     pub(crate) fn figure_found(
         &self,
         at: At<'_>,

@@ -315,7 +315,7 @@ impl Queue {
         self.done.push_back(Completion { id, status, result, data });
     }
 
-    /// Sends the requested data in two messages.
+    /// Sends the requested data in two messages, or in more if they would be long.
     fn send_owed(&mut self, request: &[u8]) -> io::Result<()> {
         let (id, tag) = (half(request, 0), half(request, 2));
         let (offset, length) = (word(request, 4) as usize, word(request, 8) as usize);

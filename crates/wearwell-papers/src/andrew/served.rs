@@ -280,7 +280,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, PapersError> {
     Ok(Figures::of_report(&report))
 }
 
-/// Days that the segments last under the load of the benchmark, from the erases of 60 runs of `load_s` seconds.
+/// Days that the segments last under the load of the benchmark, from the erases of all runs, `load_s` seconds long.
 fn life_days(config: &DiskConfig, report: &serde_json::Value, load_s: f64) -> Option<f64> {
     let chip = &config.engine.chip;
     let all = f64::from(chip.blocks) * f64::from(chip.endurance_cycles);

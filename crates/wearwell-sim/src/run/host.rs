@@ -120,7 +120,6 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.ftl
     }
 
-    /// Starts a phase of `steps` steps. The host's own counters start again.
     /// True if the chip keeps bytes, so that reads can be compared.
     pub(super) fn keeps_bytes(&self) -> bool {
         self.contents.is_some()
@@ -131,6 +130,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         self.meter.halve(self.written_bytes, self.ftl.stats());
     }
 
+    /// Starts a phase of `steps` steps. The host's own counters start again.
     pub(super) fn begin_phase(&mut self, phase: &'static str, steps: u64) {
         self.phase = phase;
         self.commands = 0;
