@@ -193,6 +193,7 @@ impl<S: Store> Body<S> {
         let clocks = layout::clocks(bytes);
         let [first, second] = clocks.map(|clock| clock.map(|clock| clock.ns));
         let mut time = Timeline::new(profile);
+        // `None` is less than any time, so a damaged copy loses.
         time.advance_to(first.max(second).unwrap_or(0));
         time.power_off();
         let found = if S::CHECKED { found(bytes, profile) } else { Vec::new() };

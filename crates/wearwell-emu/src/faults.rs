@@ -60,6 +60,7 @@ impl Endurance {
     /// Erases that `block` survives, at least one.
     pub(crate) fn draw(self, seed: u64, block: u32) -> u32 {
         let mut rng = rng(seed, Salt::Endurance, block, 0);
+        // The variance of a uniform draw is 1/12 and its mean 1/2, so the sum has a deviation of 1 around 6.
         let deviations = (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
         let cycles = f64::from(self.cycles) * (1.0 + self.spread * deviations);
         // The cast saturates, and u32::MAX means no limit.
@@ -94,6 +95,8 @@ impl BitErrors {
             + self.per_cycle * f64::from(erases)
             + self.per_read * f64::from(reads)
             + self.per_hour * (age_ns as f64 / HOUR_NS);
+        // Cutting the fraction off behind a uniform draw rounds up as often as the fraction says. A page has one draw a
+        // cycle, so that a second read never finds fewer errors.
         (expected + rng(seed, Salt::BitErrors, page, erases).f64()) as u32
     }
 }

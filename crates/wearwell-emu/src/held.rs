@@ -131,6 +131,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
     pub fn flushed(&mut self, seq: Seq) {
         let Self { settled, open } = self;
         open.retain(|&unit, open| {
+            // What was sent behind the flush may have become durable with it.
             open.durable.retain(|content| content.seq > seq || open.visible.contains(content));
             let only = open.only();
             let is_open = only.is_none();
@@ -154,6 +155,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         let could_be = |content: &&Content<C>| content.seq <= seq;
         match visible.iter().rev().filter(could_be).find(|content| content.what == *found).cloned() {
             Some(found) => {
+                // A change that was sent behind the read may be the next thing to be found.
                 visible.retain(|content| *content == found || content.seq > seq);
                 Ok(())
             }
@@ -174,6 +176,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
                 Err(Wrong { unit, allowed: vec![settled.clone()] })
             };
         };
+        // Of equal contents the newest counts, since nothing is lost then.
         match durable.iter().rposition(|content| content.what == *found) {
             Some(at) if at + 1 == durable.len() => Ok(Kept::Newest),
             Some(0) => Ok(Kept::Flushed),

@@ -250,6 +250,7 @@ impl ImageFile {
         self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
         let path = self.path.clone();
         let mut store = self.map(len)?;
+        // Every operation changes records. None of them may find that the file system has become full.
         store.make_room(layout.records()).map_err(io_error(&path))?;
         Ok(store)
     }

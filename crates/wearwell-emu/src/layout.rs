@@ -273,6 +273,7 @@ fn is_whole(bytes: &[u8], block: u32) -> bool {
     let mut record = [0; RECORD_BYTES];
     record.copy_from_slice(stored);
     put_u32(&mut record, record::CRC, 0);
+    // A record that was never written is zero, and has no checksum.
     stored == [0; RECORD_BYTES] || get_u32(stored, record::CRC) == crc32fast::hash(&record)
 }
 
@@ -362,6 +363,7 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
     if get_u32(bytes, header::CRC) != crc32fast::hash(&bytes[header::CHECKED]) {
         return Err(ImageFault::Checksum);
     }
+    // A checksum that fits does not make a length true: somebody may have computed both.
     let len = (get_u32(bytes, header::NAME_LEN) as usize).min(NAME_MAX);
     Ok(String::from_utf8_lossy(&bytes[header::NAME..header::NAME + len]).into_owned())
 }

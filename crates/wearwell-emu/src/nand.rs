@@ -193,6 +193,8 @@ impl<S: Store> EmuNand<S> {
         match self.page_state(page) {
             (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
             (state::PROGRAMMED | state::ON_WEAK_ERASE, _) => self.bit_errors(page, &record),
+            // The count of reads is below the bit of the power-on, so the subtraction leaves that bit alone. Without
+            // reads left the page is uncorrectable, whatever its bytes are.
             (state @ (state::FAILS_LATER | state::FADES), detail) if detail & !state::POWERED_ON != 0 => {
                 self.set_page(page, state, detail - 1, self.checks(page));
                 self.bit_errors(page, &record)
@@ -204,6 +206,7 @@ impl<S: Store> EmuNand<S> {
     fn bit_errors(&self, page: PageAddr, record: &BlockRecord) -> Result<ReadReport, EmuError> {
         let Some(model) = &self.body.faults.bit_errors else { return Ok(ReadReport::default()) };
         let age_ns = self.body.time.now_ns().saturating_sub(record.first_program_ns);
+        // The caller has counted this read already.
         let bits = model.bits(self.body.faults.seed, page.0, record.erases, record.reads_since_erase - 1, age_ns);
         if bits > model.correctable_bits {
             return Err(EmuError::Uncorrectable(page));
@@ -229,6 +232,7 @@ impl<S: Store> EmuNand<S> {
                     None
                 }
             }
+            // A page without content has no bytes to check, but its record can have one value only.
             state @ (state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED)
                 if bytes[record_at.clone()] == record::<S>(state, 0, Checks::NONE) =>
             {
@@ -246,6 +250,7 @@ impl<S: Store> EmuNand<S> {
             return Ok(());
         }
         let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
+        // What nobody asked for is not hashed: a scan for tags reads spare bytes only.
         let stored_data = if data.is_empty() { &[] } else { &bytes[l.data(page.0, g.page_bytes)] };
         let stored_spare = if spare.is_empty() { &[] } else { &bytes[l.spare(page.0, g.spare_bytes)] };
         // Checked before they are copied: a check of the copies would wait for the copy's stores.
@@ -275,6 +280,7 @@ impl<S: Store> EmuNand<S> {
                 rest.fill(0xFF);
                 Checks::of::<S>(data, &bytes[spare_at])
             }
+            // The bytes of an erased page may be anything. It is what it reads as that is copied.
             Payload::CopyOf(from) if from_erased(from) => {
                 let bytes = self.body.store.bytes_mut();
                 bytes[data_at.clone()].fill(0xFF);
@@ -331,11 +337,13 @@ impl<S: Store> EmuNand<S> {
     fn program_checked(&mut self, page: PageAddr, payload: &Payload<'_>) -> Result<(), EmuError> {
         let block = self.geometry.block_of(page);
         let mut record = self.body.record(block);
+        // Faults name an operation by its number, as cuts do, and `op` takes the next number.
         let op = self.body.power.ops();
         let cut = self.body.power.op(OpKind::Program, self.geometry.paired_pages);
         if cut == Some(CutOutcome::ProgramOld) {
             return Err(EmuError::PowerCut);
         }
+        // A cut comes before an interruption or a failure: nobody is left to be told of them.
         let interrupted = self.body.faults.interrupts(op, page.0, record.erases).filter(|_| cut.is_none());
         if interrupted == Some(false) {
             return Err(EmuError::Interrupted);
@@ -352,6 +360,7 @@ impl<S: Store> EmuNand<S> {
             self.leave_failed_program(page, payload, &record);
             return Err(EmuError::ProgramFailed(page));
         }
+        // A power-on looks only into blocks with this flag, so it is set before such a page exists.
         if record.has(flag::WEAK_ERASE)
             || matches!(
                 cut,
@@ -375,6 +384,7 @@ impl<S: Store> EmuNand<S> {
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
+        // Behind the program, since this page is one of those that may be harmed.
         if let Some(ProgramHarmsSomePairs { seed }) = cut {
             self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
         }
@@ -405,6 +415,7 @@ impl<S: Store> EmuNand<S> {
         self.set_all_empty(block, pages);
         compiler_fence(Ordering::SeqCst);
         record.erases = record.erases.saturating_add(1);
+        // Where pages are not erased, only another erase makes the block usable.
         record.next_page = if pages == state::ERASED { 0 } else { self.geometry.pages_per_block };
         record.reads_since_erase = 0;
         self.body.put_record(block, &record);
@@ -461,6 +472,7 @@ impl<S: Store> Nand for EmuNand<S> {
         match read {
             Ok(report) => Ok(report),
             Err(error) => {
+                // The contract leaves the buffers undefined, and a layer that uses them has to be found out.
                 let mut noise = rng(self.body.faults.seed, Salt::Noise, page.0, 0);
                 noise.fill(data);
                 noise.fill(spare);
@@ -476,6 +488,7 @@ impl<S: Store> Nand for EmuNand<S> {
         self.check_buffer(page, data.len(), g.page_bytes, data.len() == g.page_bytes as usize)?;
         self.check_buffer(page, spare.len(), g.spare_bytes, spare.len() <= g.spare_bytes as usize)?;
         self.check_programmable(page, &self.body.record(block))?;
+        // Before anything is counted: without space nothing has happened.
         self.make_room(page)?;
         self.body.counts.programs += 1;
         self.body.time.program(g.die_of(block), g.page_bytes + g.spare_bytes);
@@ -490,6 +503,7 @@ impl<S: Store> Nand for EmuNand<S> {
         let report = match self.sense(from).and_then(|report| self.fetch(from, &mut [], spare).map(|()| report)) {
             Ok(report) => report,
             Err(error) => {
+                // A copy whose read fails has programmed nothing. It costs a read.
                 self.body.counts.reads += 1;
                 self.body.time.read(g.die_of(from_block), g.page_bytes + g.spare_bytes);
                 return Err(error);

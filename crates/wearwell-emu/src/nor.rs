@@ -81,6 +81,7 @@ impl<S: Store> EmuNor<S> {
         for b in 0..chip.geometry.blocks {
             let record = chip.body.record(BlockAddr(b));
             if record.has(flag::ERASING) {
+                // Place and wear decide, not the process, so that the image opens the same way each time.
                 let seed = rng(chip.body.faults.seed, Salt::TornErase, b, record.erases).u64(..);
                 chip.leave_torn_erase(BlockAddr(b), CutOutcome::seeded(OpKind::NorErase, PAIRED_PAGES, seed));
             }
@@ -115,6 +116,7 @@ impl<S: Store> EmuNor<S> {
     fn pass(&mut self) {
         for bank in 0..self.erases.len() {
             let Some(erase) = &mut self.erases[bank] else { continue };
+            // An erase that has ended stays here until the caller finishes it.
             erase.calls_left = erase.calls_left.saturating_sub(1);
             let due = if self.body.time.has_times() {
                 !self.body.time.is_erasing(BankAddr(bank as u32))
@@ -150,7 +152,10 @@ impl<S: Store> EmuNor<S> {
     /// Tears every erase in progress at a cut, with the given outcome or each with a drawn one.
     fn tear_erases(&mut self, outcome: Option<CutOutcome>) {
         for bank in 0..self.erases.len() {
+            // The bits of an erase that has ended have changed already: a cut only makes the chip forget it.
             if let Some(erase) = self.erases[bank].take().filter(|erase| !erase.ended) {
+                // An erase that leaves the old content is not counted. The number of the operation tells two such cuts
+                // apart.
                 let mut draw = rng(self.body.faults.seed, Salt::TornErase, erase.block.0, self.body.power.ops() as u32);
                 let drawn = CutOutcome::seeded(OpKind::NorErase, PAIRED_PAGES, draw.u64(..));
                 self.leave_torn_erase(erase.block, outcome.unwrap_or(drawn));
@@ -166,6 +171,7 @@ impl<S: Store> EmuNor<S> {
             CutOutcome::EraseOld => {}
             CutOutcome::NorEraseBits { seed } => {
                 let mut draw = place(seed);
+                // The bytes are inverted: an erase clears bits here, and any subset may still be set.
                 self.inverted(block).iter_mut().for_each(|byte| *byte &= draw.u8(..));
             }
             CutOutcome::NorErasePrefix { seed } => {
@@ -189,6 +195,7 @@ impl<S: Store> EmuNor<S> {
     fn clear_bits(&mut self, at: NorAddr, bytes: &[u8], mut keep: impl FnMut() -> u8) {
         let cells = &mut self.inverted(at.block)[at.offset as usize..][..bytes.len()];
         for (cell, byte) in cells.iter_mut().zip(bytes) {
+            // Inverted, too: a program sets bits here, and never clears one.
             *cell |= !byte & !keep();
         }
     }
@@ -198,6 +205,7 @@ impl<S: Store> EmuNor<S> {
         let mut draw = rng(seed, Salt::Noise, at.block.0, at.offset);
         self.clear_bits(at, bytes, || match seed % 3 {
             0 => draw.u8(..),
+            // Joined by "or", three draws keep seven bits of eight. Joined by "and", they keep one.
             1 => draw.u8(..) | draw.u8(..) | draw.u8(..),
             _ => draw.u8(..) & draw.u8(..) & draw.u8(..),
         });
@@ -319,6 +327,7 @@ impl<S: Store> Nor for EmuNor<S> {
         let mut record = self.body.record(block);
         let fails =
             record.has(flag::BROKEN) || record.worn_out() || self.body.faults.erase_fails(op, block.0, record.erases);
+        // From here on the image says so: a process that ends before the erase does leaves a torn one.
         record.flags |= flag::ERASING;
         self.body.put_record(block, &record);
         self.erases[bank.0 as usize] = Some(Erase { block, calls_left: self.erase_calls, fails, ended: false });

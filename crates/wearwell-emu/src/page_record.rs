@@ -39,6 +39,7 @@ impl Checks {
 /// Added to the check of the spare bytes, so that a changed state or detail does not match it. Zero for an erased page,
 /// and different for every other state.
 fn mark<S: Store>(state: u8, detail: u8) -> u16 {
+    // An odd factor maps different words to different products.
     if S::CHECKED { u16::from_le_bytes([state, detail]).wrapping_mul(0x9E37) } else { 0 }
 }
 

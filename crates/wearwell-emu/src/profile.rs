@@ -220,6 +220,7 @@ fn one() -> u32 {
 
 /// The default exported capacity: 87.5 % of the physical pages, whole pages.
 fn default_logical_bytes(page_bytes: u32, pages: u64) -> u64 {
+    // Dividing first keeps the product in range: the profile is not validated yet.
     (pages / 8 * 7 + pages % 8 * 7 / 8).saturating_mul(u64::from(page_bytes))
 }
 
@@ -294,6 +295,7 @@ impl ChipProfile {
             page_bytes: w.page_bytes,
             spare_bytes: w.spare_bytes,
             pages_per_block: w.pages_per_block,
+            // A product that saturates is not the true one, which `validate` notices.
             block_bytes: w.block_bytes.unwrap_or(w.page_bytes.saturating_mul(w.pages_per_block)),
             blocks: w.blocks,
             banks: w.banks,
@@ -323,6 +325,7 @@ impl ChipProfile {
         let rest = text.strip_prefix("geometry:").ok_or_else(|| fail("it does not begin with 'geometry:'".into()))?;
         let mut numbers = Vec::new();
         for part in rest.split(':') {
+            // Only the first number, the page, may have a unit.
             let number = if numbers.is_empty() { page_bytes_of(part) } else { part.parse().ok() };
             numbers.push(number.ok_or_else(|| fail(format!("'{part}' is not a number below 2^32")))?);
         }

@@ -54,10 +54,12 @@ impl Room {
     pub(crate) fn make(&mut self, file: &File, range: Range<usize>) -> io::Result<()> {
         let mut blocks = range.start / BLOCK_BYTES..range.end.div_ceil(BLOCK_BYTES);
         if self.released_blocks > 0 {
+            // Space that is used again must not be given back at the next sync.
             blocks.clone().for_each(|block| self.hold(block));
         }
         match blocks.find(|&block| !self.is_known(block)) {
             None => Ok(()),
+            // Some of the blocks behind the first may have space. To reserve them once more changes nothing.
             Some(first) => self.ask(file, first..blocks.end),
         }
     }
@@ -96,6 +98,7 @@ impl Room {
         }
         let mut runs = runs(&self.durable);
         if runs.len() > RUNS_AT_ONCE {
+            // The order among the longest does not matter, so a selection does instead of a sort.
             runs.select_nth_unstable_by_key(RUNS_AT_ONCE, |run| Reverse(run.len()));
         }
         let are_more = runs.len() > RUNS_AT_ONCE;
@@ -103,6 +106,7 @@ impl Room {
             let (at, bytes) = (self.chip_at + (run.start * BLOCK_BYTES) as u64, (run.len() * BLOCK_BYTES) as u64);
             let is_given = fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, bytes).is_ok();
             for block in run {
+                // Also after a refusal: it would only be repeated.
                 self.hold(block);
                 if is_given {
                     self.known[block / 64] &= !(1 << (block % 64));

@@ -217,6 +217,7 @@ impl Timeline {
         let stays = self.costs.as_ref().is_some_and(|costs| costs.copy_back) && from == to;
         if stays {
             let start = self.now_ns.max(self.banks[to.0 as usize].free_ns);
+            // The page stays in the register of its die, so the channel stays free.
             self.occupy(to, start.saturating_add(spans.read_ns + spans.program_ns));
             return;
         }
@@ -242,6 +243,7 @@ impl Timeline {
         let (from, start) =
             if running { (now, now.saturating_add(suspend_ns)) } else { (b.erase_start_ns, b.erase_start_ns) };
         let end = self.transfer(spans, bank, start.saturating_add(spans.read_ns));
+        // What is left of the erase runs behind the read.
         let delay = end - from;
         let b = &mut self.banks[bank.0 as usize];
         if !running {
@@ -261,6 +263,7 @@ impl Timeline {
         let channel = if bank.0 < channels { bank.0 } else { bank.0 % channels };
         let free_ns = &mut self.channel_free_ns[channel as usize];
         let end = ready_ns.max(*free_ns).saturating_add(spans.transfer_ns);
+        // The channel is charged as if the transfer began at once: while it waits for its die, others may go first.
         *free_ns = self.now_ns.max(*free_ns).saturating_add(spans.transfer_ns);
         end
     }

@@ -53,6 +53,7 @@ impl<S: Store> EmuNand<S> {
     /// A page that holds something reads well for a while: over one power-on, or for a number of reads over any. The
     /// caller flags its block as fragile.
     fn let_fail_later(&mut self, page: PageAddr, draw: &mut fastrand::Rng) {
+        // Pages in the other states hold nothing, or fail in a time of their own.
         if self.page_state(page).0 != state::PROGRAMMED {
             return;
         }

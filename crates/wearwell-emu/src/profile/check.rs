@@ -48,6 +48,7 @@ impl ChipProfile {
         if !(1..=4).contains(&self.paired_pages) {
             return Some(format!("paired_pages is {}: it must be 1 to 4", self.paired_pages));
         }
+        // The greatest 32-bit number stands for no page.
         if self.pages() >= u64::from(u32::MAX) {
             return Some(format!("{} pages: a chip has less than 2^32 - 1", self.pages()));
         }
