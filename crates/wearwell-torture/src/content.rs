@@ -44,6 +44,7 @@ pub fn version_of(sector: &[u8], page: u32, index: u32) -> Option<u32> {
     let mut expected = [0; SECTOR_BYTES];
     let [magic, of_page, of_index, version] = head_of(sector);
     if magic == 0 {
+        // A sector of zeros has no head, and it must be zero to its end.
         return (sector == expected).then_some(0);
     }
     fill(&mut expected, page, index, version);
@@ -55,6 +56,7 @@ pub fn owner_of(flash_page: &[u8], sectors_per_page: u32) -> Option<(u32, Conten
     let mut found = None;
     for sector in flash_page.chunks_exact(SECTOR_BYTES) {
         let [magic, page, index, version] = head_of(sector);
+        // A tag in the page, or a sector of zeros, is not the host's: it does not say whose page this is.
         if magic == MAGIC && index < sectors_per_page {
             let (_, content) = found.get_or_insert_with(|| (page, vec![0; sectors_per_page as usize]));
             content[index as usize] = version;

@@ -169,6 +169,7 @@ pub fn most_logical_pages(setup: &Setup) -> Option<u32> {
             u32::try_from(physical_pages.saturating_sub(reserve_pages)).ok()
         }
         Err(MountError::Config(ConfigError::TooManyLogicalPages { max_logical_pages, .. })) => {
+            // This refusal comes before the one that counts the reserve. The second call gets that one.
             most_logical_pages(&Setup { logical_pages: max_logical_pages, ..*setup })
         }
         _ => None,
@@ -234,6 +235,7 @@ fn open_page<L: Log + 'static>(
     fn ignore(_: Result<(), ConfigError>) {}
     let segments = segments_of(ftl.limits());
     let device: Box<dyn Device> = if aware {
+        // Without a hold each flush ends an epoch: no time passes here.
         let ftl = Aware::new(ftl, wearwell_aware::Config { hold_us: 0, ..wearwell_aware::Config::DEFAULT });
         Box::new(Driven { ftl, segments, switch: |aware, to| ignore(aware.inner_mut().set_policies(to)) })
     } else {

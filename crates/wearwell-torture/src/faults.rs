@@ -127,6 +127,7 @@ impl Faults {
     }
 
     fn take(&mut self, now: u64, before_step: u64, matches: impl Fn(&Step) -> bool) -> Option<Step> {
+        // A fault that met no operation of its kind when it was due strikes the next one.
         let found = self.armed.iter().position(|armed| armed.at <= now && matches(&armed.fault))?;
         let armed = self.armed.swap_remove(found);
         self.struck.push(Struck { armed_by: armed.by, in_step: self.step, after: (now - before_step) as u32 });

@@ -72,6 +72,7 @@ impl<'a> Generator<'a> {
         self.cycles_left -= 1;
         let is_cut = percent(&mut self.rng, self.mode.cut_percent);
         if is_cut {
+            // A history without a reach draws one for each cycle.
             let reach = if self.reach == 0 { pick(&mut self.rng, &[4, 40, 400]) } else { self.reach };
             let (after, draw) = (self.rng.u32(1..=reach), self.draw());
             self.queue.push_back(Step::Cut { after, draw });
@@ -113,6 +114,7 @@ impl<'a> Generator<'a> {
         }
         if percent(&mut self.rng, self.mode.discard_percent) {
             let page = self.rng.u32(..self.pages);
+            // Whole pages. The usual discards have parts of pages as well.
             let count = self.rng.u32(1..=4).min(self.pages - page) * view.sectors_per_page;
             let discard = Step::Discard { sector: page * view.sectors_per_page, count };
             return if percent(&mut self.rng, 60) { discard } else { Step::Flush };
@@ -173,11 +175,14 @@ impl<'a> Generator<'a> {
     }
 
     fn mount_again(&mut self, view: View, tries: u32, cuts: u32, span: u32) {
+        // Before the first try, what is mounted is the device of the cycle.
         if tries > 0 && view.is_mounted || tries == MOST_MOUNTS {
             let ends = view.is_worn || tries == MOST_MOUNTS;
+            // A worn device takes no commands, so further cycles would be empty.
             self.phase = if ends { Phase::Over } else { Phase::CycleBegins };
             return;
         }
+        // A mount of a worn device may be refused for good, so nobody waits for one that succeeds.
         if view.is_worn && tries > cuts {
             self.phase = Phase::Over;
             return;
@@ -190,6 +195,7 @@ impl<'a> Generator<'a> {
             let draw = self.draw();
             self.queue.push_back(Step::Mark { draw });
         }
+        // A cut that did not strike in the last mount waits for this one.
         if tries < cuts && !view.awaits_cut {
             let (after, draw) = (self.rng.u32(..span), self.draw());
             self.queue.push_back(Step::Cut { after, draw });

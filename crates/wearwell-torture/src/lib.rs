@@ -44,6 +44,7 @@ pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -
     let salt = mode.name.bytes().fold(0_u64, |salt, byte| salt.wrapping_mul(31).wrapping_add(byte.into()));
     let mut rng = fastrand::Rng::with_seed(seed ^ salt << 32);
     let rig = break_it(Setup::random(&mut rng, mode, device::most_logical_pages));
+    // The history goes on with the draws of the setup, so one seed decides both.
     let record = run::run(&rig, &mut Generator::new(mode, &rig.setup, rng));
     (rig, record)
 }

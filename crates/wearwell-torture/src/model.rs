@@ -71,6 +71,7 @@ impl Page {
     }
 
     fn settle(&mut self) {
+        // A flush does not tell which content of a failed command is there.
         if self.doubtful {
             return;
         }
@@ -80,6 +81,7 @@ impl Page {
         }
         self.parts = 0;
         self.older_decayed = self.newest_decayed;
+        // A page that holds data of its own again does not depend on that record.
         self.record_decayed &= self.newest_decayed || self.is_older || Self::is_blank(&self.flushed);
     }
 
@@ -98,6 +100,7 @@ impl Page {
             return;
         }
         self.older_decayed = true;
+        // If the newest content is not known, or builds on others, any copy may be the one that is needed.
         self.newest_decayed |= self.doubtful || self.parts > 0 || self.newest() == content;
     }
 
@@ -286,6 +289,7 @@ impl Model {
     fn discard(&mut self, device: &mut dyn Device, sector: u32, count: u32) -> Result<(), Refusal> {
         let whole =
             (sector.div_ceil(self.sectors_per_page)..(sector + count) / self.sectors_per_page).map(|p| p as usize);
+        // Before the device is asked: a cut in the command may leave the page in either state.
         for number in whole.clone() {
             let page = &mut self.pages[number];
             if page.doubtful || !Page::is_blank(page.newest()) {

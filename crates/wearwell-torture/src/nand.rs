@@ -173,6 +173,7 @@ impl NandChip {
         }
         let draw = match hit {
             Some(Hit::Cut(draw) | Hit::Fail(draw) | Hit::Other(draw)) => draw,
+            // A block that failed earlier has no draw. The page decides, so that a replay leaves the same.
             None => u64::from(page.0),
         };
         let mut rng = Rng::with_seed(draw);
@@ -256,6 +257,7 @@ impl NandChip {
                         _ => Cell::LooksErased,
                     };
                 }
+                // Whatever its pages read as, it has to be erased again.
                 self.blocks[block].weak = true;
             }
         }
@@ -266,6 +268,7 @@ impl NandChip {
             self.violate(format!("the engine erases block {block}, which is marked bad"));
         }
         let reads_as_erased = |page: &Page| matches!(page.cell, Cell::Erased | Cell::LooksErased);
+        // An erase that the driver leaves out is no operation, so it cannot be hit.
         if self.driver == Driver::SkipsErases && self.pages_of(block).iter().all(reads_as_erased) {
             return Ok(());
         }
@@ -579,6 +582,7 @@ impl Nand for NandDriver {
             Some(Hit::Cut(draw)) => Rng::with_seed(draw).bool(),
             _ => true,
         };
+        // Only a cut is left.
         if hit.is_some() { Err(ErrorKind::Unresponsive) } else { Ok(()) }
     }
 }

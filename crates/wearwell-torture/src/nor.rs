@@ -135,6 +135,7 @@ impl NorChip {
 
     /// A step of a running erase, at which the power can fail.
     fn erase_goes_on(&mut self) -> Result<(), ErrorKind> {
+        // As a mark, so that failures of programs and erases wait for their own kinds.
         if let Some(Hit::Cut(draw)) = self.faults.strike(Op::Mark) {
             self.tear_all(draw);
             return Err(ErrorKind::Unresponsive);
@@ -153,6 +154,7 @@ impl Medium for NorChip {
     }
 
     fn power_on(&mut self) {
+        // An engine that was dropped may have left an erase in progress, without any cut.
         self.tear_all(1);
         self.faults.power_on();
     }
@@ -268,6 +270,7 @@ impl Nor for NorDriver {
 
     fn erase_ready(&mut self, bank: BankAddr) -> bool {
         let mut chip = self.0.borrow_mut();
+        // Ready, so that no caller polls for ever. The finish says that the power is off.
         if chip.faults.is_off() {
             return true;
         }

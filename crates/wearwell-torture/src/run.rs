@@ -116,6 +116,7 @@ pub struct Record {
 /// Runs a source's steps. It never panics: a panic of an engine is a failure.
 pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
     let mut record = Record::default();
+    // Outside of what may panic: the faults that struck are read from it afterwards.
     let chip = Chip::new(&rig.setup);
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let mut runner = Runner::new(rig, &chip)?;
@@ -123,6 +124,7 @@ pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
             record.history.push(step);
             let number = record.history.len() - 1;
             let done = runner.step(number, &step);
+            // Before a failure ends the loop, so that the failing step counts too.
             record.tally = runner.tally;
             record.tally.explained = runner.model.explained;
             done?;
@@ -141,6 +143,7 @@ pub fn run(rig: &Rig, source: &mut dyn Source) -> Record {
         record.struck = std::mem::take(&mut medium.faults().struck);
     }
     let cuts = record.tally.cuts + record.tally.mount_cuts;
+    // Cuts are among those that struck, and have counts of their own.
     record.tally.faults += (record.struck.len() as u64).saturating_sub(cuts);
     record
 }
@@ -253,6 +256,7 @@ impl<'a> Runner<'a> {
         match step {
             Step::Mount => self.mount()?,
             Step::Mark { draw } => {
+                // With one segment less, the device must still have those it needs.
                 let is_spare = self.medium.borrow().good_segments(&self.layout) > self.needed_segments;
                 if is_spare && (self.device.is_none() || self.is_shut_down) {
                     self.device = None;
@@ -284,7 +288,9 @@ impl<'a> Runner<'a> {
         self.tally.commands += 1;
         self.is_shut_down = false;
         let done = self.model.command(device.as_mut(), step);
+        // A breach counts even if the power failed in the same command.
         self.check_contract()?;
+        // Whatever the command returned, the host would not have got an answer.
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.cuts += 1;
             self.device = None;
@@ -312,6 +318,7 @@ impl<'a> Runner<'a> {
         self.is_shut_down = false;
         self.medium.borrow_mut().power_on();
         let failures = self.failures();
+        // Before the mount, which may erase what has decayed.
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
         if self.medium.borrow().has_lost_segment(&self.layout) {
             self.model.decayed(&Decayed::Metadata, LastCut::None);

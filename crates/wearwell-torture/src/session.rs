@@ -142,6 +142,7 @@ impl Session<'_> {
                     }
                 });
             }
+            // The loop below ends when the last sender is gone, and this one is not a thread's.
             drop(send);
             let (mut early, mut next) = (BTreeMap::new(), 0);
             for (turn, result) in done {

@@ -241,6 +241,7 @@ impl Setup {
 }
 
 fn random_nand(rng: &mut Rng, striped: bool) -> Shape {
+    // A value that is listed twice is drawn twice as often.
     let dies = if striped { pick(rng, &[2, 3, 4]) } else { pick(rng, &[1, 1, 1, 2, 3, 4]) };
     let pages_per_block = pick(rng, &[4, 5, 6, 7, 8, 8, 12, 16, 16, 32, 64]);
     let blocks_per_die = match pages_per_block {
@@ -299,8 +300,10 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, mode: &Mode) -> E
                 blocks_per_segment,
                 scheme,
                 recycle: pick(rng, RECYCLE),
+                // FAST works with two log blocks at least.
                 log_blocks: u32::from(is_shared) + rng.u32(1..=6),
                 wear: pick(rng, BLOCK_WEAR),
+                // Dead logical blocks cannot be kept where log blocks are shared: the engine refuses it.
                 reclaim: if is_shared { "at-once" } else { pick(rng, BLOCK_RECLAIM) },
             }
         }

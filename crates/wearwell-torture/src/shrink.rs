@@ -100,6 +100,7 @@ impl Search<'_> {
                     from = to;
                 }
             }
+            // Rounding up never gets below 1, so the last round ends the loop here.
             length = if length == 1 { 0 } else { length.div_ceil(2) };
         }
     }
@@ -110,6 +111,7 @@ impl Search<'_> {
         while at < self.best.history.len() {
             for simpler in simpler(&self.best.history[at]) {
                 let mut history = self.best.history.clone();
+                // A candidate that was accepted ends with its failure, so it may have become shorter.
                 if at < history.len() {
                     history[at] = simpler;
                     self.fails_alike(&history);

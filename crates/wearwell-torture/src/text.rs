@@ -156,6 +156,7 @@ pub fn read_history(text: &str) -> Result<Vec<Step>, UnknownStep> {
     let mut steps = Vec::new();
     for part in text.split(',') {
         let (name, rest) = part.trim().split_once(char::is_whitespace).unwrap_or((part.trim(), ""));
+        // A step that consists of its name, such as `flush`, is one step all the same.
         let alone = rest.is_empty().then_some("");
         for rest in rest.split_whitespace().chain(alone) {
             let unknown = || UnknownStep { number: steps.len() + 1, text: format!("{name} {rest}").trim().to_owned() };
@@ -258,6 +259,7 @@ struct Words<'a>(BTreeMap<&'a str, Option<&'a str>>);
 
 impl Words<'_> {
     fn flag(&mut self, key: &'static str) -> bool {
+        // A flag with a value stays, and is reported as a word too many.
         self.0.get(key).is_some_and(Option::is_none) && self.0.remove(key).is_some()
     }
 
@@ -344,6 +346,7 @@ pub fn as_test(name: &str, setup: &Setup, steps: &[Step]) -> String {
 
 /// Breaks a line of a literal so that it fits, with its quote and a comma.
 fn wrapped(line: &str) -> String {
+    // Eight columns of indentation and the quote.
     let (mut text, mut column) = (String::new(), 9);
     for word in line.split(' ') {
         if !text.is_empty() && column + word.len() + 3 > COLUMNS {
