@@ -98,6 +98,7 @@ impl Client {
         let context = b"base:allocation";
         let query = [&name[..], &[0, 0, 0, 1, 0, 0, 0, context.len() as u8], context].concat();
         let go = [&name[..], &[0, 0]].concat();
+        // Structured replies, the context, and GO. Nothing in the replies to the first two is needed.
         stream.write_all(&[option(8, b""), option(10, &query), option(7, &go)].concat())?;
         granted(&mut stream)?;
         Ok(Self { stream, cookie: 0 })
@@ -148,6 +149,7 @@ impl Client {
             self.stream.read_exact(&mut payload)?;
             let kind = u16::from_be_bytes([head[6], head[7]]);
             chunks.extend(chunk(kind, &payload)?);
+            // The lower byte of the flags: this chunk is the last.
             if head[5] == 1 {
                 return Ok(chunks);
             }
@@ -157,6 +159,7 @@ impl Client {
 
 /// The chunk of a type; none for one that only ends a reply.
 fn chunk(kind: u16, payload: &[u8]) -> io::Result<Option<Chunk>> {
+    // What each type of chunk is decoded from below; other types are errors, with a number of four bytes.
     let least = [0, 8, 12, 0, 0, 4].get(usize::from(kind)).copied().unwrap_or(4);
     expect(payload.len() >= least, "a whole chunk")?;
     let offset = || u64::from(number(payload, 0)) << 32 | u64::from(number(payload, 4));
@@ -195,6 +198,7 @@ pub fn greet(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut greeting = [0; 18];
     stream.read_exact(&mut greeting)?;
     expect(&greeting == b"NBDMAGICIHAVEOPT\0\x03", "the greeting of fixed newstyle")?;
+    // Fixed newstyle, without the 124 zeros behind a size.
     stream.write_all(&[0, 0, 0, 3])
 }
 
@@ -204,6 +208,7 @@ pub fn greet(stream: &mut (impl Read + Write)) -> io::Result<()> {
 /// As [`Client::connect`].
 pub fn choose(stream: &mut (impl Read + Write), export: &str) -> io::Result<()> {
     stream.write_all(&option(1, export.as_bytes()))?;
+    // The size and the flags.
     stream.read_exact(&mut [0; 10])
 }
 
@@ -221,12 +226,14 @@ fn granted(stream: &mut UnixStream) -> io::Result<Export> {
         let (option, kind) = (number(&head, 8), number(&head, 12));
         let mut data = vec![0; number(&head, 16) as usize];
         stream.read_exact(&mut data)?;
+        // Errors have the highest bit set.
         expect(kind < 1 << 31, "what an option asked for")?;
         match (kind, data.as_slice()) {
             (1, _) if option == 7 => return Ok(export),
             (3, [0, 0, size @ ..]) if size.len() == 10 => {
                 export.bytes = u64::from(number(size, 0)) << 32 | u64::from(number(size, 4));
             }
+            // The preferred size is the second of three.
             (3, [0, 3, sizes @ ..]) if sizes.len() == 12 => export.page_bytes = number(sizes, 4),
             _ => {}
         }

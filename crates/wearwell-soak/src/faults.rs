@@ -61,6 +61,7 @@ pub(crate) fn run(
         let index = life as usize % KINDS.len();
         let home = folder.join(format!("faults-{index}"));
         std::fs::create_dir_all(&home)?;
+        // The highest bit keeps these disks apart from those of the kills.
         let seed = seed ^ (u64::from(life) << 32) ^ (1 << 63);
         live(program, &home, &KINDS[index], seed, until, &mut tallies[index], canary)
             .inspect_err(|_| eprintln!("disk {life}, {}: {}", KINDS[index].name, home.display()))?;
@@ -147,6 +148,7 @@ fn safe(rng: &mut Rng, kind: &Kind) -> Vec<String> {
 
 /// Bit errors that no code corrects, in some pages.
 fn lossy(rng: &mut Rng) -> Vec<String> {
+    // The chip's code corrects eight bits. So 2, 10 or 50 % of the pages have one too many.
     let bits = ["8.02", "8.1", "8.5"][rng.below(3) as usize];
     let mut faults = fault(rng);
     faults.extend(["--bits".to_owned(), bits.to_owned()]);
@@ -186,6 +188,7 @@ fn end_of_stage(image: &Image, serving: Serving, writer: &mut Writer, tally: &mu
     if ending > 1 {
         return Ok(serving);
     }
+    // Before the server ends: its counters end with it.
     count_retired(image, tally)?;
     if ending == 0 && writer.counts.full == 0 {
         writer.flush()?;

@@ -65,6 +65,7 @@ pub(crate) fn run(program: &Path, folder: &Path, seed: u64, kills: u64, canary: 
 fn subject(program: &Path, folder: &Path, kind: &Kind, seed: u64) -> Result<Subject, Failure> {
     std::fs::create_dir(folder)?;
     let image = Image::create(program, folder, kind)?;
+    // Only to learn the size of the disk.
     let serving = image.serve()?;
     let (_, export) = Client::connect_informed(&serving.socket, "")?;
     serving.stop(&[0])?;
@@ -119,6 +120,7 @@ impl Subject {
         let batch = self.writer.send_batch()?;
         sleep(Duration::from_micros(u64::from(wait_us)));
         serving.kill()?;
+        // Replies that were sent before the kill are still in the socket, and the disk has to keep what they say.
         self.writer.answers(batch, true)
     }
 

@@ -45,6 +45,7 @@ impl fmt::Display for Wrong {
 
 fn sectors(offset: u64, length: usize) -> std::ops::Range<u32> {
     let sector_bytes = SECTOR_BYTES as u64;
+    // A sector that is written in part has a new content, too.
     (offset / sector_bytes) as u32..(offset + length as u64).div_ceil(sector_bytes) as u32
 }
 
@@ -96,6 +97,7 @@ impl Model {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
             self.held.found_after_cut(sector, xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
         }
+        // Later writes that begin or end inside a sector build on what was found.
         self.newest[offset as usize..][..data.len()].copy_from_slice(data);
         Ok(())
     }

@@ -169,6 +169,7 @@ impl Queue {
     /// # Errors
     /// Errors of the system; `InvalidData` for anything that is not NVMe/TCP.
     pub fn try_connect(&mut self, nqn: &str, host: &str, queue: u16, controller: u16) -> io::Result<Completion> {
+        // A host identifier; then the controller, and both names at their places.
         let mut data = vec![7; 16];
         data.extend(controller.to_le_bytes());
         for (at, text) in [(256, nqn), (512, host)] {
@@ -177,8 +178,10 @@ impl Queue {
         }
         data.resize(1024, 0);
         let attributes = u32::from(self.options.without_flow_control) << 2;
+        // The number of entries counts from 0.
         let size = u32::from(self.options.entries - 1) | attributes << 16;
         let words = [u32::from(queue) << 16, size, self.options.keep_alive_ms, 0, 0, 0];
+        // A Fabrics command has its type where others have the namespace.
         self.run(Command { opcode: 0x7f, namespace: 1, words }, &data, 0)
     }
 
@@ -187,6 +190,7 @@ impl Queue {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn enable(&mut self) -> io::Result<Completion> {
+        // Enabled, with 2^6 bytes an entry for submissions and 2^4 for completions.
         self.set_property(0x14, 0x0046_0001)
     }
 
@@ -292,6 +296,7 @@ impl Queue {
                 let id = half(&header, 0);
                 expect(half(&header, 8) as usize == data.len() & 0xffff, "as much data as it says")?;
                 self.came.push((id, data));
+                // The data stands for the completion, which does not follow.
                 if flags & 8 != 0 {
                     self.complete(id, 0, 0);
                 }
@@ -300,6 +305,7 @@ impl Queue {
             R2T => self.send_owed(&header),
             CAPSULE_RESP => {
                 let result = u64::from_le_bytes(array(&header, 0));
+                // The lowest bit is the phase tag, which has no meaning here.
                 self.complete(half(&header, 12), half(&header, 14) >> 1 & 0x7ff, result);
                 Ok(())
             }

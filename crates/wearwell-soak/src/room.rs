@@ -68,6 +68,7 @@ impl Drop for Small {
 
 /// A disk on a file system of its own.
 struct Subject {
+    // Fields are dropped in this order: the server ends before its file system goes.
     serving: Serving,
     image: Image,
     writer: Writer,
@@ -144,6 +145,7 @@ impl Subject {
         self.writer.note("room again")?;
         self.wait_until_healthy()?;
         self.writer.check_all(true)?;
+        // This flush may say that writes were lost, and no other.
         self.writer.excuses = Excuses { wears_out: false, loses_data: true };
         self.writer.flush()?;
         self.writer.excuses = Excuses::default();
@@ -155,6 +157,7 @@ impl Subject {
 
     fn has_most_of_its_room(&self) -> Result<bool, Failure> {
         let image = fs::metadata(self.image.path())?;
+        // These blocks have 512 bytes on every file system.
         Ok(image.blocks() * 512 * 100 >= image.len() * LEAST_THERE_PERCENT)
     }
 

@@ -71,6 +71,7 @@ impl Image {
         let log = OpenOptions::new().append(true).create(true).open(self.folder.join("serve.log"))?;
         let socket = self.folder.join("disk.ww.sock");
         let mut command = Command::new(&self.program);
+        // With port 0 the system chooses a free one, which the announcement names.
         command.arg("serve").arg(self.path()).arg("--socket").arg(&socket).args(["--nvme", "127.0.0.1:0"]);
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn()?;
         Ok(Serving { child, socket, announced: String::new() })
@@ -82,6 +83,7 @@ impl Image {
         if let Some(stdout) = serving.child.stdout.as_mut() {
             BufReader::new(stdout).read_line(&mut serving.announced)?;
         }
+        // The pipe ended without a line, so the server has ended.
         if serving.announced.is_empty() {
             let status = serving.child.wait()?;
             return Err(Failure::Ended { status, when: "while it mounted the image" });

@@ -90,6 +90,7 @@ fn range(offset: u64, length: u32) -> Vec<u8> {
 /// The NVMe command for a request.
 fn command(flags: u16, kind: u16, offset: u64, length: u32) -> Command {
     let first = offset / BLOCK_BYTES;
+    // The number of blocks counts from 0. A flush has none, and does not use it.
     let blocks = (length / BLOCK_BYTES as u32).wrapping_sub(1);
     let durable = u32::from(flags & FUA != 0) << 30;
     let (opcode, words) = match kind {

@@ -218,12 +218,14 @@ impl Writer {
     }
 
     fn send(&mut self, kind: u16, flags: u16, offset: u64, length: u32, data: &[u8]) -> Result<Sent, Failure> {
+        // The first request is number 1: the model keeps 0 for what was there before.
         self.seq += 1;
         self.counts.requests += 1;
         let first = offset / SECTOR_BYTES as u64;
         let end = (offset + u64::from(length)).div_ceil(SECTOR_BYTES as u64);
         writeln!(self.log, "{} {} flags {flags} sectors {first}..{end}", self.seq, name(kind))?;
         match kind {
+            // Before it is sent, since a kill may leave any part of it.
             WRITE => self.model.sent(self.seq, offset, data),
             TRIM | WRITE_ZEROES => self.model.sent(self.seq, offset, &vec![0; length as usize]),
             _ => {}
@@ -240,6 +242,7 @@ impl Writer {
             match self.wires[self.which].reply(sent.cookie, length) {
                 Ok(answer) => self.answered(&sent, answer)?,
                 Err(error) if was_killed && is_gone(&error) => {
+                    // Replies come in the order of the requests, so the others have none either.
                     self.counts.unanswered += unanswered;
                     return Ok(());
                 }
@@ -247,6 +250,7 @@ impl Writer {
             }
             unanswered -= 1;
         }
+        // Not before all replies are read: the search reads the disk over the same connection.
         if std::mem::take(&mut self.has_lost_writes) { self.find_lost_writes() } else { Ok(()) }
     }
 
@@ -276,6 +280,7 @@ impl Writer {
             READ => return self.compare(sent.seq, sent.offset, data, "a read"),
             FLUSH => {
                 self.counts.flushes += 1;
+                // After a flush that failed it is not known which writes are lost, so this one settles nothing.
                 if !self.has_lost_writes {
                     self.model.flushed(sent.seq);
                 }

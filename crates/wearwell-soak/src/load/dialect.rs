@@ -41,6 +41,7 @@ impl Dialect {
             }
             Self::Nvme => {
                 let opcode = if kind == Kind::Write { 1 } else { 2 };
+                // The number of blocks counts from 0.
                 let (first, last) = (offset / BLOCK_BYTES, length / BLOCK_BYTES as u32 - 1);
                 let words = [first as u32, (first >> 32) as u32, last, 0, 0, 0];
                 put_capsule(out, Command { opcode, namespace: 1, words }, id, data, length);

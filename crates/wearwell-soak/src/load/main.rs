@@ -127,6 +127,7 @@ fn cpu_us(child: &Child) -> io::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
     // The name, in parentheses, may have spaces.
     let fields = stat.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+    // The time in user mode and in the kernel: fields 14 and 15 of the line, whose third field is the first here.
     let ticks: f64 = fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum();
     Ok(ticks * 1e6 / rustix::param::clock_ticks_per_second() as f64)
 }
@@ -147,6 +148,7 @@ fn serve(args: &Args, folder: &Path) -> io::Result<Serving> {
     let mut child = command.spawn()?;
     let mut announced = String::new();
     if let Some(stdout) = child.stdout.as_mut() {
+        // The line comes when the server can be reached.
         BufReader::new(stdout).read_line(&mut announced)?;
     }
     match connect(&announced, &socket) {

@@ -72,6 +72,7 @@ impl Line {
             }
             for _ in 0..left.min(u64::from(depth) - (sent - answered)) {
                 data[..8].copy_from_slice(&sent.to_le_bytes());
+                // The numbers wrap, but those of the requests that are under way are different.
                 self.dialect.put(&mut out, kind, sent as u16, place(), &data);
                 sent += 1;
             }
