@@ -99,6 +99,7 @@ impl<'a> Bench<'a> {
         let words = self.folder.words(args);
         let read = self.commands.run(&with_seed(&words, self.seeds.first));
         let read = read.map_err(|why| PapersError::Refused(format!("{name}: {why}")))?;
+        // Rows may say the same in other words. What was read from them is compared.
         let meaning = format!("{:?} {:?}", read.config, read.device);
         let at = *self.known.entry(meaning).or_insert(self.specs.len());
         if at == self.specs.len() {
@@ -112,6 +113,7 @@ impl<'a> Bench<'a> {
     /// Does the wanted runs that are not done yet. A run that fails leaves its rows without figures.
     pub(crate) fn work(&mut self, what: &str, watch: &dyn Watch) {
         let all: Vec<u64> = self.seeds.all().collect();
+        // Two seeds show whether anything is random. A run without draws needs no others.
         let (first, rest) = all.split_at(all.len().min(2));
         let new: Vec<usize> = (0..self.specs.len()).filter(|&at| self.specs[at].sample.is_none()).collect();
         self.batch(&new, first, what, watch);
@@ -134,6 +136,7 @@ impl<'a> Bench<'a> {
             watch.done();
             done.map_err(|why| format!("{}: {why}", spec.name))
         };
+        // The results have the order of `runs`, whichever thread is done first.
         let done: Vec<Once> = self.pool.install(|| runs.par_iter().map(once).collect());
         for (&(at, _), once) in runs.iter().zip(done) {
             let spec = &mut self.specs[at];

@@ -33,6 +33,7 @@ impl Estimate {
         let mean = values.iter().sum::<f64>() / count;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
         // Beyond the table the last quantile is a little too wide, which is the safe side.
+        // The table begins with one degree of freedom, that of two values. A single value is equal to itself.
         let t = T[(values.len() - 2).min(T.len() - 1)];
         Some(Self { mean, half: t * (variance / count).sqrt(), runs: values.len() })
     }

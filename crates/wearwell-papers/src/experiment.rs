@@ -48,6 +48,7 @@ pub(crate) struct Choice {
 impl Choice {
     /// A row's arguments with this choice; none if the choice does not touch the row.
     pub(crate) fn applied(&self, args: &str) -> Option<String> {
+        // With spaces around them only whole words match.
         let mut changed = format!(" {args} ");
         for (from, to) in &self.change {
             changed = changed.replace(&format!(" {from} "), &format!(" {to} "));

@@ -143,6 +143,7 @@ impl Judge<'_> {
     /// The items of a subject that agree without a choice and not with it.
     fn harms(&self, subject: Subject<'_>, choice: &Choice) -> Vec<String> {
         let with = self.verdicts(subject, Some(choice));
+        // What was published decides which items there are, so both lists have the same.
         let both = self.verdicts(subject, None).into_iter().zip(with);
         let leaves = |((_, before), (_, with)): &((String, Verdict), (String, Verdict))| {
             *before == Verdict::Agrees && *with != Verdict::Agrees
@@ -152,6 +153,7 @@ impl Judge<'_> {
 
     /// True if a choice changes the runs of a row.
     fn row_is_touched(choice: &Choice, (table, row): At<'_>) -> bool {
+        // Benchmarks run with their own arguments only.
         let own = row.andrew.is_none() && row.args.as_ref().is_some_and(|args| choice.applied(args).is_some());
         let others = row.against.iter().chain(row.mean_of.iter().flatten());
         own || others.filter_map(|name| table.row(name)).any(|other| Self::row_is_touched(choice, (table, other)))
@@ -211,6 +213,7 @@ fn runs_of((table, row): At<'_>, choice: Option<&Choice>, runs: &mut Vec<Wanted>
     if let (Some(args), None) = (&row.args, &row.andrew) {
         let changed = choice.and_then(|choice| choice.applied(args));
         let extras = Extras {
+            // Charts show a row as it is.
             course: choice.is_none() && table.observes(row),
             cold_blocks: table.shown().iter().any(|column| column.name == COLD_BLOCKS),
             threshold: row.published.0.contains_key(THRESHOLD_BLOCKS),
@@ -261,6 +264,7 @@ impl Explanations {
         let mut runs = Vec::new();
         for (choice, _) in self.of(judge.paper) {
             for subject in judge.paper.subjects().into_iter().filter(|subject| judge.touches(choice, *subject)) {
+                // Subjects that were not asked for have not been run yet.
                 runs.extend(judge.paper.runs(subject, None));
                 runs.extend(judge.paper.runs(subject, Some(choice)));
             }
@@ -292,6 +296,7 @@ impl Explanations {
                 Some([]) => return (Verdict::Explained, Some((at, name.clone()))),
                 Some([first, rest @ ..]) => {
                     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+                    // The first of these is told, unless a later choice harms nothing.
                     spoiled.get_or_insert((at, format!("{name} would, but takes away {first}{more}")));
                 }
                 None => {}

@@ -156,6 +156,7 @@ impl<'a> Reproduction<'a> {
 
     /// Parses every row, unchanged and with every choice.
     fn check(&self) -> Result<(), PapersError> {
+        // Its runs are read here and never done.
         let mut bench = self.bench()?;
         for paper in &self.papers {
             let choices = || std::iter::once(None).chain(paper.about.choice.iter().map(Some));

@@ -97,6 +97,7 @@ fn matrix(folder: &str, workloads: &[&TableResult], column: &Column, text: &mut 
 
 /// The class of a figure, by its distance from the best.
 fn class(value: f64, best: f64) -> &'static str {
+    // The best may be zero: a system that erases nothing.
     match value / best.max(f64::MIN_POSITIVE) {
         _ if value <= best => "good0 best",
         times if times <= 1.1 => "good0",

@@ -166,6 +166,7 @@ pub(crate) fn paper(judge: Judge<'_>, asked: &[usize], by: Option<&Explanations>
     for (at, subject) in paper.subjects().into_iter().enumerate().filter(|(at, _)| asked.contains(at)) {
         match subject {
             Subject::Row(table, row) => {
+                // Rows of a table follow each other.
                 if tables.last().is_none_or(|last| last.name != table.name) {
                     tables.push(empty(table));
                 }

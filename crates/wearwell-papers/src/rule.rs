@@ -78,6 +78,7 @@ pub(crate) fn on_figure(column: &Column, published: f64, measured: Option<Estima
     match () {
         () if agrees(column.is_share(), published, measured) => Verdict::Agrees,
         () if column.is_change() && side(measured) == -side(Estimate { mean: published, half: 0.0, runs: 1 }) => {
+            // Both may be on no side. Then nothing is reversed.
             if side(measured) == 0 { Verdict::Unexplained } else { Verdict::Contradicts }
         }
         () => Verdict::Unexplained,
@@ -89,6 +90,7 @@ pub(crate) fn on_order(column: &Column, order: Order, published: Option<f64>, ch
     let Some(change) = change else { return Verdict::Unexplained };
     let tolerance = if column.is_share() { TOLERANCE_POINTS } else { TOLERANCE_PERCENT };
     let is_near = change.mean.abs() <= tolerance.max(change.half);
+    // The amount is in percent or in points already, so the limit is in points.
     let has_size = published.is_none_or(|amount| agrees(true, amount, change));
     let (claimed, fits) = match order {
         Order::More => (1, has_size),

@@ -12,6 +12,7 @@ pub(crate) fn mean_blocks(config: &RunConfig, observation: &Observation) -> Resu
     let falling = when.strip_prefix("falling:").and_then(|rest| rest.split_once(':'));
     let numbers = falling.and_then(|(n, most)| Some((n.parse::<f64>().ok()?, most.parse::<f64>().ok()?)));
     let (n, most) = numbers.ok_or("the cleaning policy has no threshold in blocks")?;
+    // With more than N segments free, cleaning is not asked.
     let free = observation.samples.iter().map(|sample| f64::from(sample.free_segments)).filter(|free| *free <= n);
     let thresholds: Vec<f64> = free.map(|free| most * free / n).collect();
     match thresholds.len() {

@@ -97,6 +97,7 @@ impl Job {
         words.extend(["--seed".to_owned(), seed.to_string()]);
         let engine = commands.engine(&words).map_err(refused)?;
         let config = DiskConfig { engine: engine.clone(), ..DiskConfig::new(engine.chip) };
+        // This disk is made for its size alone.
         let bytes = Disk::memory(&config).map_err(|error| refused(error.to_string()))?.bytes();
         let flags = format!("--memory {}", words.join(" "));
         Ok(Self { config, flags, bytes, benchmark: benchmark.clone() })
@@ -215,6 +216,7 @@ impl Host {
             self.disk.set_time_us(self.now_us);
             let goes_on = self.disk.clean(STEP_PAGES)?;
             let done_us = self.disk.sim_us() as u64;
+            // At least a microsecond passes, so that the loop ends on a chip without times as well.
             let next_us = if goes_on { done_us.max(self.now_us + 1) } else { self.now_us + LOOK_AGAIN_AFTER_US };
             self.now_us = next_us.min(until_us);
         }
@@ -256,6 +258,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, PapersError> {
         })?;
         begin = mark.calls;
         let began_us = host.now_us;
+        // A pause before each call, and one behind the last.
         let pause_us = (benchmark.host_s[mark.part] * 1e6 / (calls.len() + 1) as f64) as u64;
         for call in calls {
             host.compute(pause_us)?;
@@ -267,6 +270,7 @@ fn replay(job: &Job, recording: &Recording) -> Result<Figures, PapersError> {
     let report = host.disk.report();
     let mut report = serde_json::to_value(&report).map_err(|error| PapersError::Wrong(format!("JSON: {error}")))?;
     let runs = f64::from(benchmark.runs.max(1));
+    // The first part removes the oldest run, which is no phase of Andrew's.
     let phases_s: Vec<f64> = part_us[1..].iter().map(|&us| us as f64 / 1e6 / runs).collect();
     let run_s: f64 = phases_s.iter().sum();
     let life_days = life_days(&job.config, &report, run_s * runs);
