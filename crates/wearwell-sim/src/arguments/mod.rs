@@ -144,6 +144,7 @@ impl EngineArguments {
         let flags: [(&str, bool, Uses); 5] = [
             (
                 "--when",
+                // With `idle` the host asks for cleaning, whatever the engine.
                 self.when.is_some_and(|when| !matches!(when, CleaningTrigger::Idle { .. })),
                 Engine::chooses_victims,
             ),

@@ -79,6 +79,7 @@ pub fn over_time(caption: &str, what: OverTime, runs: &[Named<'_>]) -> Chart {
         let samples = &run.observation.samples;
         let every = samples.len().div_ceil(MAX_POINTS).max(1);
         let mut kept: Vec<&Sample> = samples.iter().step_by(every).collect();
+        // The last sample is kept, too, unless the steps have met it.
         if samples.len() % every != 1 % every {
             kept.extend(samples.last());
         }

@@ -37,6 +37,7 @@ impl Scale {
     /// A scale of powers of ten with every positive number of microseconds on it.
     pub(super) fn times(values: impl Iterator<Item = f64> + Clone, from: f64, to: f64) -> Self {
         let positive = values.filter(|value| *value > 0.0);
+        // Without any positive value the loops below have to end, too.
         let low = positive.clone().fold(f64::INFINITY, f64::min).min(1e12);
         let high = positive.fold(low, f64::max);
         let (mut bottom, mut top) = (1.0, 1.0);
@@ -67,6 +68,7 @@ impl Scale {
         if self.is_time {
             let mut value = self.low;
             let mut ticks = Vec::new();
+            // Repeated products may miss the end by a rounding error.
             while value <= self.high * 1.01 {
                 ticks.push(value);
                 value *= 10.0;

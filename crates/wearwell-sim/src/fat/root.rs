@@ -27,6 +27,7 @@ impl RootChain {
     pub(super) fn new(boot: &[u8; SECTOR]) -> Self {
         let two = |at: usize| u64::from(u16::from_le_bytes([boot[at], boot[at + 1]]));
         let four = |at: usize| u32::from_le_bytes([boot[at], boot[at + 1], boot[at + 2], boot[at + 3]]);
+        // Fields of the boot sector, by their offsets: sectors before the tables, tables, and sectors of each.
         let (reserved, tables, table_sectors) = (two(14), u64::from(boot[16]), u64::from(four(36)));
         Self {
             table_at: reserved * SECTOR as u64,
@@ -46,6 +47,7 @@ impl RootChain {
     /// last one there, if any.
     pub(super) fn follow(&mut self, at: u64, data: &[u8]) -> Option<std::ops::Range<u64>> {
         let entry = u32::from_le_bytes(data.try_into().ok()?) & ENTRY_MASK;
+        // A boot sector may name a cluster that the table does not have.
         let is_last = at == self.entry_at() && at - self.table_at < self.table_bytes;
         if !is_last || !(2..CHAIN_END).contains(&entry) {
             return None;

@@ -90,6 +90,7 @@ impl<D: Device> Window<D> {
 
     /// Writes everything back, in the order of the sectors, and flushes the device if it was written to.
     pub(super) fn sync(&mut self) -> io::Result<()> {
+        // Before the tables, whose entries make these sectors a part of the root.
         for sector in std::mem::take(&mut self.fresh) {
             self.device.write(sector, &[0; SECTOR])?;
             self.unflushed = true;
@@ -167,6 +168,7 @@ impl<D: Device> Read for Window<D> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let Some((sector, within)) = self.place() else { return Ok(0) };
         let whole = self.whole_sectors(sector, within, out.len());
+        // What the window has is newer, so a transfer ends before the first of its sectors.
         let outside = (sector..sector + whole).take_while(|&sector| self.find(sector).is_none()).count();
         let count = if outside > 0 {
             let bytes = outside * SECTOR;
@@ -187,6 +189,7 @@ impl<D: Device> Write for Window<D> {
         let Some((sector, within)) = self.place() else { return Ok(0) };
         if let Some(grown) = self.root.as_mut().and_then(|root| root.follow(self.position, data)) {
             self.fresh.extend(grown.clone());
+            // What is there of these sectors belongs to what was in the cluster before.
             self.slots.retain(|slot| !grown.contains(&slot.sector));
         }
         let whole = self.whole_sectors(sector, within, data.len());

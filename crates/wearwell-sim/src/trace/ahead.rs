@@ -34,9 +34,11 @@ impl<'s, T: Send + 's> Iterator for Ahead<'s, '_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
+        // What is left if this returns early: nothing more will come.
         match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Ended => None,
             Source::There(items) => {
+                // The other end is gone once the last item was sent.
                 let item = items.recv().ok()?;
                 self.source = Source::There(items);
                 Some(item)

@@ -117,6 +117,7 @@ impl<'a> Blktrace<'a> {
 impl Reader for Blktrace<'_> {
     fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
         let read = self.read_all(rows);
+        // Behind an error too: the rows before it are handed on first.
         rows.sort_by_time();
         read.map(|()| false)
     }
@@ -142,6 +143,7 @@ fn push_event(
     if event.has(CATEGORY_FLUSH) {
         push(Op::Flush, 0, 0)?;
     }
+    // A flush without a write has no length.
     if event.length_bytes == 0 {
         return Ok(());
     }

@@ -55,6 +55,7 @@ impl<'l> Fields<'l> {
         let mut value = 0_u64;
         let mut length = 0;
         while let Some(digit) = rest.get(length).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit <= 9) {
+            // It wraps only beyond 19 digits. Such a number is read again below, with checks.
             value = value.wrapping_mul(10).wrapping_add(digit.into());
             length += 1;
         }
@@ -63,6 +64,7 @@ impl<'l> Fields<'l> {
             self.at += length + 1;
             return Ok(value);
         }
+        // A number of 20 digits may still fit. Anything else gets its error here.
         number(field, self.text())
     }
 }
@@ -108,9 +110,11 @@ pub(super) fn seconds_as_us(field: &'static str, text: &[u8]) -> Result<u64, Fau
         Some(point) => (&text[..point], &text[point + 1..]),
         None => (text, &b"0"[..]),
     };
+    // Decimals that are missing are zeros.
     let mut micros = [b'0'; 6];
     let kept = fraction.len().min(micros.len());
     micros[..kept].copy_from_slice(&fraction[..kept]);
+    // Decimals that are cut off have to be digits, too.
     if !fraction.iter().all(u8::is_ascii_digit) {
         return Err(fault());
     }

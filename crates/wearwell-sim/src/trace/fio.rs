@@ -83,6 +83,7 @@ impl LineFormat for Fio {
             b"wait" => {
                 if self.version == Version::Two {
                     let wait_us = number("offset", offset)?;
+                    // Times never go back, so a clock that is full stays full.
                     self.clock_us = self.clock_us.saturating_add(wait_us);
                 }
                 return Ok(None);

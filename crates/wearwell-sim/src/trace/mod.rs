@@ -226,6 +226,7 @@ fn gather(read: impl FnOnce(TakeChunk<'_>) -> Result<TraceFormat, TraceError>) -
     let format = read(&mut |format, mut chunk| {
         let began =
             if format == TraceFormat::Recording { Some(0) } else { chunk.requests.first().map(|of| of.time_us) };
+        // A chunk without a request is the last one, so the first of all requests is in the first chunk.
         let first_ticks = *first_ticks.get_or_insert(began.unwrap_or(0));
         for request in &mut chunk.requests {
             latest_us = (request.time_us.saturating_sub(first_ticks) / format.ticks_per_us()).max(latest_us);

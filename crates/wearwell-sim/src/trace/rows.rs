@@ -121,6 +121,7 @@ impl<'a> Rows<'a> {
     /// Takes one row.
     #[inline]
     pub(super) fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
+        // First: rows of other devices are not checked any further.
         let Some(device) = self.select(at, row.device)? else { return Ok(()) };
         let request = if row.op == Op::Mount && self.has_any { Err(Fault::LateMount) } else { row.request() };
         match request {
@@ -139,6 +140,7 @@ impl<'a> Rows<'a> {
     fn select(&mut self, at: Position, device: &[u8]) -> Result<Option<u32>, TraceError> {
         match self.select {
             Select::One(wanted) if wanted.as_bytes() != device => {
+                // The error for a missing device names some of those that are there.
                 if self.names.len() < MAX_LISTED_DEVICES {
                     self.place(device);
                 }

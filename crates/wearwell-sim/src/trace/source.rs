@@ -29,6 +29,7 @@ pub(super) fn peek<'a>(mut bytes: impl Read + Send + 'a) -> io::Result<(Vec<u8>,
 pub(super) fn content<'s>(scope: &'s Scope<'s, '_>, bytes: &'s mut (dyn BufRead + Send)) -> io::Result<Bytes<'s>> {
     let (prefix, whole) = peek(bytes)?;
     let content: Bytes<'s> = if prefix.starts_with(&GZIP_MAGIC) {
+        // Several members, or frames, one behind the other are one content.
         Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(whole)))
     } else if prefix == ZSTD_MAGIC {
         Box::new(zstd::stream::read::Decoder::new(whole)?)
@@ -158,6 +159,7 @@ impl<'a> Lines<'a> {
         self.filled -= self.start;
         self.start = 0;
         let mut searched = self.filled;
+        // The longest line may have a `\r` behind it.
         while self.filled <= MAX_LINE_BYTES + 1 {
             let read = read_some(&mut *self.bytes, &mut self.buffer[self.filled..]);
             let read = read.map_err(|source| read_error(self.name, self.position(), source))?;
@@ -172,6 +174,7 @@ impl<'a> Lines<'a> {
             }
             searched = self.filled;
         }
+        // The last line may lack its end.
         (self.end, self.next) = (self.filled, self.filled);
         Ok(self.filled > 0)
     }

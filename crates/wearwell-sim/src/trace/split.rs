@@ -112,6 +112,7 @@ impl Splitter {
             its.requests += 1;
             self.waiting += 1;
             if self.waiting >= waiting_rows {
+                // Down to half, so that the devices are sorted once for very many rows.
                 self.write_down_to(waiting_rows / 2)?;
             }
         }
@@ -125,6 +126,7 @@ impl Splitter {
         let numbered = |number: u32| format!("{stem}~{number}.csv.zst");
         let first = format!("{}.csv.zst", if stem.is_empty() { "device" } else { &stem });
         let mut names = std::iter::once(first).chain((2..).map(numbered));
+        // Not all file systems tell upper and lower case apart.
         names.find(|name| self.files.insert(name.to_lowercase())).unwrap_or_default()
     }
 
@@ -139,6 +141,7 @@ impl Splitter {
             let path = self.folder.join(&its.file);
             append(&path, &its.rows).map_err(|source| not_written(&path, source))?;
             self.waiting -= its.rows.len();
+            // A new list instead of an empty one gives the memory back.
             its.rows = Vec::new();
         }
         Ok(())

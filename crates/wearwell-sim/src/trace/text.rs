@@ -159,6 +159,7 @@ impl LineFormat for Msr {
     fn row<'l>(&mut self, line: &'l [u8]) -> Result<Option<Row<'l>>, Fault> {
         Fields::of(line, (7, "7"), |fields| {
             let (ticks, device_at) = (fields.number("Timestamp")?, fields.at());
+            // The host's name, a comma, and the disk's number, as they stand in the line.
             let device_bytes = fields.text().len() + 1 + fields.text().len();
             let op = fields.text();
             let op = Self::op(op).ok_or_else(|| Fault::UnknownOp { text: shown(op), known: "Read and Write" })?;

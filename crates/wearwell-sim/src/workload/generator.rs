@@ -132,6 +132,7 @@ impl Eighths {
         // Members of part e are e, e + 8, …; rounded up, and 0 is no part of a count of 1 or less.
         let members = |eighth: u32| count_4k.saturating_sub(eighth).div_ceil(8);
         let units = [members(0) << shift, members(1) << shift];
+        // 60 % of 2^63. Dividing first keeps it in range.
         let split = Split { threshold: (1u64 << 63) / 10 * 6 };
         (units[1] > 0).then_some(Self { split, shift, units })
     }

@@ -160,13 +160,16 @@ impl Scatter {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let keys = std::array::from_fn(|_| {
             let key = rng.next_u64();
+            // An odd factor can be undone modulo a power of two.
             (key as u32 | 1, (key >> 32) as u32)
         });
+        // An exclusive or with a shift by half of the bits, or more, undoes itself.
         Self { units, mask: ((1u64 << bits) - 1) as u32, shift: bits.div_ceil(2).max(1), keys }
     }
 
     pub(super) fn unit(&self, rank: u32) -> u32 {
         let mut value = rank;
+        // A permutation comes back to where it began, which is in range, so this ends.
         loop {
             for (factor, addend) in self.keys {
                 value = value.wrapping_mul(factor).wrapping_add(addend) & self.mask;

@@ -176,6 +176,7 @@ impl Group {
         let (offsets, lengths) = (self.numbers(2, count, &mut wrong), self.numbers(3, count, &mut wrong));
         let streams = self.streams(count, &mut wrong);
         let devices = Devices::of(self, count, &mut wrong);
+        // The rows before the faulty one are handed on, as in every format.
         for row in 0..wrong.as_ref().map_or(count, |&(row, _)| row) {
             let (ticks, op, stream) = (times_us[row], ops[row], streams[row]);
             let (offset_bytes, length_bytes, device) = (offsets[row], lengths[row], devices.name(row));
@@ -195,6 +196,7 @@ impl Group {
         let (numbers, negative): (Vec<u64>, _) = match &self.columns[column] {
             Column::Wide(_, values) => {
                 let negative = is_signed.then(|| values.iter().position(|&value| value < 0)).flatten();
+                // A column without a sign keeps the upper half of its numbers as negative ones.
                 (values.iter().map(|&value| value as u64).collect(), negative.map(|row| (row, values[row].to_string())))
             }
             Column::Narrow(_, values) => {
@@ -278,6 +280,7 @@ fn next<T: DataType>(
 ) -> Result<usize, ParquetError> {
     values.clear();
     let mut levels = Vec::new();
+    // A required column has no levels. An optional one has a level for each row, and fewer values if some are missing.
     while levels.len().max(values.len()) < rows {
         let before = levels.len().max(values.len());
         let (records, ..) = reader.read_records(rows - before, Some(&mut levels), None, values)?;

@@ -59,6 +59,7 @@ impl ParquetWriter {
     /// # Errors
     /// Those of the file.
     pub fn push(&mut self, batch: Batch<'_>) -> io::Result<()> {
+        // The reader numbers the names, and only adds to them.
         self.names.extend(batch.names[self.names.len()..].iter().map(|name| ByteArray::from(name.clone())));
         for (&request, &device) in batch.requests.iter().zip(batch.devices) {
             self.requests.push(request);
@@ -78,6 +79,7 @@ impl ParquetWriter {
         if !self.requests.is_empty() {
             self.write_group()?;
         }
+        // This writes the footer, without which nobody can read the file.
         self.file.into_inner()?.sync_data()
     }
 

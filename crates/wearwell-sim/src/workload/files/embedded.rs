@@ -61,6 +61,7 @@ impl Queue {
 
     /// Adds a file, and removes the oldest if there are too many.
     fn add(&mut self, bytes: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        // With nothing left to remove, the file is made, and the file system says if it has no room.
         while self.names.len() >= self.limit || !(self.names.is_empty() || files.has_room(bytes.into())?) {
             let Some(oldest) = self.names.pop_front() else { break };
             files.remove(&oldest)?;
@@ -222,6 +223,7 @@ impl Program for CellPhone {
 
     fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let mut left = self.day.events;
+        // Each event is drawn from those that are left, so that every order is equally likely.
         for remaining in (1..=left.iter().sum()).rev() {
             let mut place = draw.below(remaining);
             // Finds the kind of the drawn event, by its share of the remaining events.

@@ -169,6 +169,7 @@ impl Program for Camera {
 
     fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let bytes = draw.between(PHOTO_BYTES.0, PHOTO_BYTES.1);
+        // Each round deletes one photo at least, so this ends.
         while !self.photos.is_empty() && !files.has_room(bytes.into())? {
             let mut kept = Vec::new();
             for (at, name) in std::mem::take(&mut self.photos).into_iter().enumerate() {

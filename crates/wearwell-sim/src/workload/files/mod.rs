@@ -290,6 +290,7 @@ impl FileWorkload {
                 return Err(FatError::Differs { path: path.clone() });
             }
         }
+        // Comparing has read the volume in memory, too. These requests are not the workload's.
         self.volume.device().take_requests();
         match there.into_iter().find(|path| !paths.contains(path)) {
             Some(path) => Err(FatError::Differs { path }),

@@ -82,14 +82,17 @@ fn put(bytes: &mut [u8], fields: &[(usize, u32)]) {
 /// A regular file, one run of blocks, mapped by extents in the inode itself.
 fn put_inode(inode: &mut [u8], run: Run) {
     let bytes = run.blocks * BLOCK_BYTES;
+    // A regular file; its size in two halves; and the flag of extents.
     put(inode, &[(0x00, 0x8180), (0x04, bytes as u32), (0x6C, (bytes >> 32) as u32), (0x20, 0x8_0000)]);
     let mut extents = 0;
     let mut done = 0;
+    // Four extents reach 512 MiB. What is behind that of a larger journal is not mapped.
     while done < run.blocks && extents < EXTENTS {
         let length = EXTENT_BLOCKS.min(run.blocks - done);
         let entry = &mut inode[0x28 + 12 + extents * 12..];
         put(entry, &[(0, done as u32), (4, length as u32), (8, (run.start + done) as u32)]);
         (extents, done) = (extents + 1, done + length);
     }
+    // The header of the extents: its magic number with the entries in use, and the most entries.
     put(&mut inode[0x28..], &[(0, 0xF30A | (extents as u32) << 16), (4, EXTENTS as u32)]);
 }

@@ -47,6 +47,7 @@ impl Layout {
         let files = settings.files.map_or(most, u64::from);
         let mut layout = Self::with(settings, blocks, files);
         if settings.files.is_none() {
+            // Metadata takes the place of the last files.
             let beyond = layout.end().saturating_sub(blocks);
             layout = Self::with(settings, blocks, files.saturating_sub(beyond.div_ceil(FILE_BLOCKS)));
         }

@@ -168,6 +168,7 @@ impl JournalWorkload {
     fn commit(&mut self, logged: &[u64]) {
         let (home, journal) = (self.stream(HOME_STREAM), self.stream(JOURNAL_STREAM));
         let homes = self.ring.make_room(logged.len() as u64);
+        // The blocks have to be home before the journal's first block lets their transactions go.
         if !homes.is_empty() {
             self.requests.extend(homes.into_iter().map(|run| write(run, home)));
             self.requests.push(FLUSH);
