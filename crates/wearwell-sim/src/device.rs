@@ -226,6 +226,7 @@ impl Device {
     /// # Errors
     /// A chip that cannot be mounted.
     pub fn mount(&mut self) -> Result<MountReport, DeviceError> {
+        // A copy of the chip. If it cannot be mounted, the device stays as it was.
         let mut chip = self.engine.chip();
         match &mut chip {
             Chip::Nand(chip) => restart(&mut **chip),
@@ -247,6 +248,7 @@ impl Device {
         if self.engine.is_off() {
             return Err(DeviceError::Off);
         }
+        // Whatever the engine makes of a cut, the caller is told that the power is off.
         act(&mut *self.engine).map_err(|error| if self.engine.is_off() { DeviceError::Off } else { error.into() })
     }
 }

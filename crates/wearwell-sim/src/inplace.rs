@@ -74,6 +74,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
     /// As it has.
     pub fn format_with_payload(mut chip: N, logical_pages: u32) -> Result<Self, MountError> {
         let geometry = chip.geometry();
+        // Before anything is erased: this may be too much even for a chip without bad blocks.
         check_capacity(logical_pages, geometry.pages(), 0)?;
         let mut bad = vec![false; geometry.blocks as usize];
         let mut good = Vec::with_capacity(geometry.blocks as usize);
@@ -222,6 +223,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
                 }
                 moves = true;
             }
+            // From here on the buffer may have the only copy, because the erase comes first.
             is_on_flash = false;
             match self.write_back(segment, lpn) {
                 Ok(others) => break others,
@@ -232,6 +234,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
                 }
             }
         };
+        // Copies to a spare block are for the block that failed, not for the update.
         *if moves { &mut self.stats.wear_copies } else { &mut self.stats.copied_pages } += others;
         self.stats.host_programs += 1;
         self.set_content(lpn, Content::Valid);
@@ -281,6 +284,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
         let block = self.home[segment];
         let bytes = if B::STORES { self.geometry.page_bytes as usize } else { 0 };
         let data = &self.buffer[slot as usize * bytes..][..bytes];
+        // Whatever comes of it: a page whose program fails may be programmed in part.
         self.next[block.0 as usize] = slot + 1;
         self.chip.program(self.geometry.page(block, slot), data, &[]).map_err(|error| error.kind())
     }

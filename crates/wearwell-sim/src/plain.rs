@@ -52,6 +52,7 @@ impl<N: Nand, B: Payload> PlainLog<N, B> {
     }
 
     fn finish(&mut self) -> Option<(Seg, Result<(), ErrorKind>)> {
+        // Only a chip that stores nothing erases in the background here, and it does not fail.
         self.erasing.take().map(|seg| (seg, Ok(())))
     }
 }
@@ -132,6 +133,7 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
 
     fn is_erasing(&mut self, bank: u32) -> bool {
         let segments_per_bank = self.stripe.segments() / self.stripe.banks();
+        // It is the dies that erase, so any segment on them can tell.
         self.erasing.is_some() && self.stripe.banks() > 1 && self.is_erasing_in(Seg(bank * segments_per_bank))
     }
 

@@ -47,6 +47,7 @@ pub fn greedy(alpha: f64, pages_per_segment: u32) -> f64 {
         let valid = f64::from(valid);
         let next_difference = difference + 1.0 / valid;
         let free = pages - valid;
+        // N (H_N − H_X) / (N − X) passes α between X = j and X = j − 1. The part solves the equation for X = j − f.
         if pages * next_difference > alpha * (free + 1.0) {
             let part = (alpha * free - pages * difference) / (pages / valid - alpha);
             return pages / (free + part);
@@ -95,6 +96,7 @@ fn mean_field_valid(rate: f64, pages_per_segment: u32, choices: u32) -> f64 {
             let value = outflow * (at_least - above) + power * at_least - 1.0;
             let step = value / (outflow + exponent * power);
             at_least -= step;
+            // From the right every step is positive, until rounding makes one tiny or negative.
             if step < 1e-15 {
                 break;
             }

@@ -20,6 +20,7 @@ impl Future {
         let mut dies = vec![Self::NEVER; recording.writes().len()];
         let mut discards = recording.discards().iter().rev().peekable();
         for (clock, &page) in recording.writes().iter().enumerate().rev() {
+            // A discard at clock n comes before write n. So those at a greater clock are behind this write.
             while let Some(&(at, discarded)) = discards.next_if(|(at, _)| *at as usize > clock) {
                 if let Some(next) = next.get_mut(discarded as usize) {
                     *next = at;

@@ -23,6 +23,7 @@ impl KnownRate {
         let mut writes = vec![0_u32; recording.pages()];
         recording.writes().iter().for_each(|&page| writes[page as usize] += 1);
         let hottest = Self::CLASSES.get() - 1;
+        // Pages between others may never be written, and zero has no logarithm.
         Self { class: writes.into_iter().map(|n| (n.max(1).ilog2() as u8).min(hottest)).collect() }
     }
 

@@ -158,6 +158,7 @@ impl Bench {
         config.engine.which = VictimPolicy::Greedy;
         config.engine.wear = Some(WearLeveling::None);
         let recording = Recording::of(&config, trace, progress)?;
+        // Each half needs a page.
         if recording.counted_pages() < 2 {
             return Err(BoundError::NothingWritten);
         }
@@ -228,6 +229,7 @@ pub fn search(
     }
     let groups = bench.search_groups(wanted.most_groups, progress)?;
     let single = bench.single()?;
+    // Where no group helps, there is no gap.
     let best = groups.iter().map(|&(_, wa)| wa).fold(single, f64::min);
     let bound = |name: String, about, wa, group_ends| Bound {
         name,

@@ -93,6 +93,7 @@ impl Nodap {
 
     #[inline]
     fn group(&self, dies: u32, clock: u64) -> Class {
+        // What never dies must not come nearer to its death as the clock goes on.
         let life = if dies == Future::NEVER { u64::from(dies) } else { u64::from(dies).saturating_sub(clock) };
         self.groups.of(life as u32)
     }
@@ -184,6 +185,7 @@ impl Search {
     /// Adds a group. Returns the best ends, and what they cost.
     pub(super) fn add_group(&mut self, cost: Cost<'_>, progress: &mut dyn Progress) -> Result<(Groups, f64), RunError> {
         let with_one_more: Vec<Groups> = self.candidates.iter().map(|&end| self.best.with(end)).collect();
+        // A group is added even if it costs more: the least is sought among those with as many groups.
         let (mut best, mut least) = (self.best.clone(), f64::INFINITY);
         self.try_all(with_one_more, cost, progress, (&mut best, &mut least))?;
         for step in Self::ROUNDS {

@@ -32,6 +32,7 @@ impl Recording {
         let own = OwnPolicies::default().placement("single", ClassCount::ONE, Recorder { shared: shared.clone() });
         let report = run_by(config, trace, own, progress)?;
         let Recording { writes, discards, .. } = std::mem::take(&mut *shared.lock());
+        // The counters start when the fill is done.
         let first = writes.len().saturating_sub(report.counters.host_programs as usize);
         Ok(Self::new(writes, discards, first))
     }

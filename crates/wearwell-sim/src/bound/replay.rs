@@ -30,6 +30,7 @@ impl Replay {
         engine.reclaim = Reclamation::AtOnce;
         engine.aware = AwareMode::Off;
         engine.streams = StreamSource::Host;
+        // A recording is written without pauses, so nobody would clean.
         if let Some(CleaningTrigger::Idle { .. }) = engine.when {
             engine.when = None;
         }
@@ -118,6 +119,7 @@ impl<C> Tenant<C> for Writer<'_> {
         let mut discards = self.recording.discards().iter().peekable();
         for (clock, &page) in self.recording.writes().iter().enumerate() {
             let failed = |error| RunError::Command { phase: "replay", command: clock as u64 + 1, error };
+            // A discard at this clock comes before the write.
             while let Some(&(_, discarded)) = discards.next_if(|(at, _)| *at as usize <= clock) {
                 ftl.discard(Lpn(discarded).sectors(ftl.page_bytes())).map_err(failed)?;
             }

@@ -122,10 +122,13 @@ pub(super) fn sorted_runs(recording: &Recording, future: &Future, shape: &Limits
     let (mut at, mut copied, mut counted) = (0, 0, 0);
     while at < writes.len() {
         let is_counted = at >= recording.half();
+        // No phase has writes of both halves.
         let end = if is_counted { writes.len() } else { recording.half() };
         let mut wanted = (open_segments as usize * slots as usize).min(end - at);
         let mut copies = Vec::new();
         device.release_dead();
+        // One segment stays free beside those that the phase fills. Each round empties one or halves the writes, so
+        // this ends.
         while u64::from(device.free) <= (copies.len() as u64 + wanted as u64).div_ceil(u64::from(slots)) {
             if device.empty_one(&mut copies) {
                 continue;

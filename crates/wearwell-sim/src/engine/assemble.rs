@@ -48,6 +48,7 @@ fn recycling_costs(chip: &ChipProfile) -> Costs {
     let transfer_us = times.bus_bytes_per_us.map_or(0.0, |rate| page_bytes / rate);
     let read_us = times.read_us + times.read_us_per_byte * page_bytes;
     let program_us = times.program_us + times.program_us_per_byte * page_bytes;
+    // Without copy-back a page goes over the bus twice.
     let over_the_bus = if chip.copy_back { 0.0 } else { 2.0 * transfer_us };
     Costs { erase: times.erase_us, copy: read_us + program_us + over_the_bus }
 }

@@ -160,6 +160,7 @@ impl Batched {
     /// The host writes pages now. They must be those that it announced, if it announced any.
     pub(crate) fn begin(&self, pages: Range<u64>, stream: u16) {
         let mut state = self.lock();
+        // Nothing more is announced, so this request is a batch of its own.
         if state.host.next == state.host.pages.len() {
             state.announce(pages.clone().map(|page| (page, stream)));
         }
@@ -230,6 +231,7 @@ impl Answers {
 impl ClassPlacement for Batched {
     fn host(&mut self, write: HostWrite<'_>) -> Class {
         let known = &mut self.lock().pages[write.lpn.0 as usize];
+        // Not when the write begins: it may wait in the engine's buffer, with the old copy on flash.
         known.class = Some(known.wanted);
         known.wanted
     }

@@ -178,12 +178,14 @@ impl VictimSelection for Scored {
 
     fn best(&mut self, segments: &Segments, clock: AgeClock, _rng: &mut Rng) -> Option<Seg> {
         while let Some(seg) = self.next.pop() {
+            // It was chosen a while ago, and may have been emptied since.
             if segments.is_candidate(seg) {
                 return Some(seg);
             }
         }
         self.score_all(clock.now);
         let most = self.policy.victims_per_call().max(1);
+        // A single victim needs no order, only the best.
         if most == 1 {
             return self.best_of(|_| true);
         }

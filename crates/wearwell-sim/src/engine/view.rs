@@ -194,6 +194,7 @@ impl<L: Log + Send + 'static, P: Probe + Send + 'static> AnyEngine for PageFtl<L
     }
 
     fn set_own_policies(&mut self, own: OwnPolicies) -> Result<(), PolicyError> {
+        // The placement first: it alone can be refused, and nothing has changed then.
         if let Some(placement) = own.placement {
             self.set_own_placement(placement.policy, placement.classes)?;
         }

@@ -33,6 +33,7 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
         let (most, mut pages) = (batched.batch_pages() as u64, 0);
         let until_discard = requests.iter().take_while(|next| !matches!(next.op, Op::Discard | Op::WriteZeroes));
         let writes = until_discard.filter(|next| next.op == Op::Write).map_while(|next| {
+            // What came before decides, so that no request is announced in part.
             let (touched, is_wanted) = (self.pages_of(sectors_of(next)), pages < most);
             pages += touched.end - touched.start;
             is_wanted.then_some(touched.map(|page| (page, next.stream)))

@@ -125,6 +125,7 @@ impl Plan {
         let fill_pages = fill.of(u64::from(logical_pages)) as u32;
         let range_pages = if is_program && config.fill.is_none() { logical_pages } else { fill_pages };
         let unit_bytes = config.unit_bytes.unwrap_or(page_bytes);
+        // Traces and programs have no unit, but one that was given has to make sense.
         if config.unit_bytes.is_some() || (trace.is_none() && !is_program) {
             check_unit(unit_bytes, page_bytes)?;
         }

@@ -172,11 +172,13 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn draw(&mut self, source: &mut dyn FnMut(&mut [u32]), units: u64, unit_sectors: u64) -> Result<(), RunError> {
+        // Without time, bytes and announcements nothing comes between two writes, and batches go down as they are.
         let is_bare = self.clock.is_none() && self.contents.is_none() && self.announced_to.is_none();
         let bare_pages = is_bare && unit_sectors == self.sectors_per_page;
         let mut batch = vec![0; self.units_at_a_time(unit_sectors)];
         let mut left = units;
         while left > 0 {
+            // A batch ends where a window of the report does, or the first half.
             let until_mark = self.meter.units_left(self.written_bytes, unit_sectors * u64::from(SECTOR_BYTES));
             let count = left.min(batch.len() as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
@@ -202,6 +204,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     /// Writes whole pages, without bytes and without time: the simulator's fastest path.
     #[inline]
     fn write_bare_pages(&mut self, numbers: &[u32]) -> Result<(), RunError> {
+        // A batch is longer only for a placement to which writes are announced.
         let mut pages = [Lpn(0); BATCH];
         let pages = &mut pages[..numbers.len()];
         for (page, &number) in pages.iter_mut().zip(numbers) {
@@ -238,6 +241,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             self.observe();
         }
         self.meter.look(self.written_bytes, self.ftl.stats());
+        // Once in so many commands, even if a step goes beyond that number.
         if done % TICK_COMMANDS < step { self.advance(done) } else { Ok(()) }
     }
 
@@ -310,6 +314,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     fn idle(&mut self, pages: u64) -> Result<(), Fault> {
         let Some(clock) = &self.clock else { return Ok(()) };
         let until_ns = clock.next_ns(pages);
+        // A page at a time, so that cleaning ends soon after the host's own time is over.
         while self.ftl.timeline().idle_ns() < until_ns && self.ftl.clean(1)? {}
         Ok(())
     }
@@ -322,6 +327,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     fn count(&mut self, at: Sectors, stream: u16) {
         let Range { start: first, end } = self.pages_of(at);
         self.streams.add(stream, end - first);
+        // Before the write: the answers have to be there when the engine asks for them.
         if let Some(batched) = &self.announced_to {
             batched.begin(first..end, stream);
         }
@@ -414,6 +420,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         write_bytes: Option<u64>,
     ) -> Result<(), RunError> {
         self.begin_phase("trace", requests.len() as u64);
+        // Recorded times count from the end of the fill.
         let began_ns = self.clock.as_ref().map_or(0, Clock::now_ns);
         for (done, request) in requests.iter().enumerate() {
             if write_bytes.is_some_and(|limit| self.written_bytes >= limit) {
@@ -477,6 +484,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
                     data => host.write_given(at, data, hint),
                 })
             }
+            // Commands without data take none of the host's own time.
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
             Op::EndSegment => {
@@ -526,6 +534,7 @@ fn parts(at: Sectors, part_sectors: u64) -> impl Iterator<Item = Sectors> {
     let end = at.start + at.count;
     let mut start = at.start;
     std::iter::from_fn(move || {
+        // Every part but the first begins at a multiple of the size, which is the edge of a page.
         let next = end.min((start / part_sectors + 1) * part_sectors);
         let part = (start < end).then(|| Sectors { start, count: next - start });
         start = next;

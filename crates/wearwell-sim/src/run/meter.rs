@@ -91,6 +91,7 @@ impl Meter {
     /// Units until the next mark, at least one.
     #[inline]
     pub(super) fn units_left(&self, host_bytes: u64, unit_bytes: u64) -> u64 {
+        // A mark that is passed already must not make a batch empty.
         self.next_bytes.saturating_sub(host_bytes).div_ceil(unit_bytes).max(1)
     }
 
@@ -119,6 +120,7 @@ impl Meter {
                 self.windows.push(Window::between(&self.began, &now));
                 self.began = now;
             }
+            // Windows end at whole multiples, even behind one that has ended late.
             window_end = (now.host_bytes / bytes + 1) * bytes;
         }
         self.next_bytes = half_bytes.min(window_end);
@@ -130,6 +132,7 @@ impl Meter {
         if self.window_bytes.is_some() && host_bytes > self.began.host_bytes {
             self.windows.push(Window::between(&self.began, &end));
         }
+        // A half in which nothing was written has no ratios.
         let half = self.half.filter(|half| half.host_bytes < host_bytes);
         (half.map(|half| Window::between(&half, &end)), self.windows)
     }

@@ -150,6 +150,7 @@ impl<C> Tenant<C> for Driver<'_> {
     fn probe(&self) {}
 
     fn enter<F: AnyEngine + OnChip<Chip = C>>(mut self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
+        // The engine gets the other side of it, with the placement.
         let announced_to = self.own.batched.take();
         if let Some(batched) = &announced_to {
             batched.start(&ftl.limits());
@@ -267,6 +268,7 @@ impl Run<'_> {
             host.create_files(journal)?;
         }
         let is_recording = self.trace.is_some_and(|trace| trace.format == TraceFormat::Recording);
+        // A recording begins with a new disk, and its counters with it.
         if !is_recording || self.plan.fill_pages > 0 {
             host.ftl().reset_stats();
         }
@@ -282,6 +284,7 @@ impl Run<'_> {
         let (written_bytes, meter) = (host.written_bytes, std::mem::replace(&mut host.meter, Meter::off()));
         let (second_half, windows) = meter.finish(written_bytes, host.ftl().stats());
         let timed = self.config.engine.chip.times.is_some();
+        // A host with its own time has a clock on a chip without times, too, but the report has none.
         let clock = host.clock.as_ref().filter(|_| timed);
         if clock.is_some_and(|clock| clock.has_run_out()) {
             return Err(RunError::TimeRanOut);
@@ -301,6 +304,7 @@ impl Run<'_> {
             second_half,
             windows,
         };
+        // Before everything is read back, which counts and takes time.
         let last = host.sample();
         let observation = host.observer.take().map(|observer| {
             let clock = host.clock.as_ref().filter(|_| timed && !is_recording);
@@ -393,6 +397,7 @@ impl Run<'_> {
         }
         let page_bytes = u64::from(self.config.engine.chip.page_bytes);
         let mut once = WrittenOnce::new(logical_pages, self.plan.fill_pages);
+        // A source of its own: the same seed gives the units that the run will write.
         match self.source()? {
             Source::Trace(trace) => once.count_trace(&trace.requests, page_bytes),
             Source::Drawn(mut generator, units) => {

@@ -104,6 +104,7 @@ impl Observer {
     pub(super) fn add(&mut self, sample: Sample) {
         self.samples.push(sample);
         if self.samples.len() > MAX_SAMPLES {
+            // The first sample stays, since it is the start.
             let mut at = 0;
             self.samples.retain(|_| {
                 at += 1;

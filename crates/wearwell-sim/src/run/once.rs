@@ -25,6 +25,7 @@ impl WrittenOnce {
     /// Counts a write of the pages from `first` to before `end`.
     pub(super) fn count(&mut self, first: u64, end: u64) {
         for writes in &mut self.writes[first as usize..end as usize] {
+            // Only whether it is more than one matters.
             *writes = writes.saturating_add(1);
         }
     }

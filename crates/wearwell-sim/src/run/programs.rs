@@ -28,6 +28,7 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
     ) -> Result<(), RunError> {
         let mut rest = written;
         for (request, done) in requests.iter().zip(1..) {
+            // Where no bytes are kept, none are left to take.
             let bytes = if request.op == Op::Write { rest.len().min(request.length_bytes as usize) } else { 0 };
             let (data, behind) = rest.split_at(bytes);
             self.request(request, data)?;

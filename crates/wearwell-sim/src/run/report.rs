@@ -437,6 +437,7 @@ impl Report {
             live_pages,
             dead_pages: limits.dead_pages,
             segments: limits.segments,
+            // The counts leave bad segments out.
             bad: limits.segments - erases.len() as u32,
             verified_sectors: None,
             verified_files: None,

@@ -73,6 +73,7 @@ impl WrongStreams {
             return stream;
         }
         let other = below(self.rng.next_u64(), others) as usize;
+        // From its own place on a number means the next stream, so that its own is never drawn.
         self.seen[other + usize::from(other >= own)]
     }
 }
