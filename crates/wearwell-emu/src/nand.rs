@@ -374,17 +374,17 @@ impl<S: Store> EmuNand<S> {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        if let Some(CutOutcome::ProgramPairedDamage | CutOutcome::ProgramHarmsPairs) = cut {
-            self.harm_pairs(page);
-        }
-        use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew};
+        use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew, ProgramPairedDamage};
         match cut {
             None | Some(ProgramNew | ProgramHarmsPairs | ProgramHarmsSomePairs { .. }) => {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
         }
-        // Behind the program, since this page is one of those that may be harmed.
+        // Behind the program: what is copied may be one of the pages that are harmed, and so may this page.
+        if let Some(ProgramPairedDamage | ProgramHarmsPairs) = cut {
+            self.harm_pairs(page);
+        }
         if let Some(ProgramHarmsSomePairs { seed }) = cut {
             self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
         }

@@ -9,8 +9,10 @@ use wearwell_sim::run::{Observation, RunConfig};
 /// A policy without such a threshold, or a run with too many free segments for cleaning to be asked.
 pub(crate) fn mean_blocks(config: &RunConfig, observation: &Observation) -> Result<f64, String> {
     let when = config.engine.when.map(|when| when.to_string()).unwrap_or_default();
-    let falling = when.strip_prefix("falling:").and_then(|rest| rest.split_once(':'));
-    let numbers = falling.and_then(|(n, most)| Some((n.parse::<f64>().ok()?, most.parse::<f64>().ok()?)));
+    // A third number says how long the cleaner waits, and changes no threshold.
+    let mut falling = when.strip_prefix("falling:").into_iter().flat_map(|rest| rest.split(':'));
+    let mut number = || falling.next().and_then(|text| text.parse::<f64>().ok());
+    let numbers = number().zip(number());
     let (n, most) = numbers.ok_or("the cleaning policy has no threshold in blocks")?;
     // With more than N segments free, cleaning is not asked.
     let free = observation.samples.iter().map(|sample| f64::from(sample.free_segments)).filter(|free| *free <= n);
@@ -47,5 +49,7 @@ mod tests {
         config.engine.when = Some(arguments::when("falling:12:455").unwrap());
         assert_eq!(mean_blocks(&config, &seen(&[12, 6, 20])), Ok(455.0 * 0.75));
         assert!(mean_blocks(&config, &seen(&[20])).is_err());
+        config.engine.when = Some(arguments::when("falling:12:455:100").unwrap());
+        assert_eq!(mean_blocks(&config, &seen(&[12, 6, 20])), Ok(455.0 * 0.75), "the lag changes no threshold");
     }
 }

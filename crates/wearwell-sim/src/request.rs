@@ -23,6 +23,14 @@ pub enum Op {
 }
 
 impl Op {
+    /// How many operations there are.
+    pub const COUNT: usize = Self::Mount as usize + 1;
+
+    /// True if only recordings have it: it is a call of the engine, and no request of a host.
+    pub fn is_call(self) -> bool {
+        matches!(self, Self::Clean | Self::EndSegment | Self::Mount)
+    }
+
     /// Its letter in wearwell's own format.
     pub fn letter(self) -> char {
         match self {

@@ -352,8 +352,9 @@ impl Queue {
         self.stream.read_exact(&mut common)?;
         let [kind, flags, header_bytes, offset, ..] = common;
         let bytes = word(&common, 4) as usize;
-        expect(bytes >= usize::from(header_bytes) && bytes < 1 << 24, "a length that can be")?;
-        let mut rest = vec![0; bytes - 8];
+        let least = common.len().max(header_bytes.into());
+        expect((least..1 << 24).contains(&bytes), "a length that can be")?;
+        let mut rest = vec![0; bytes - common.len()];
         self.stream.read_exact(&mut rest)?;
         let whole = [&common[..], &rest].concat();
         let header_end = usize::from(header_bytes);

@@ -284,7 +284,8 @@ impl Nor for NorDriver {
 
     fn erase_finish(&mut self, bank: BankAddr) -> Result<(), ErrorKind> {
         let mut chip = self.0.borrow_mut();
-        chip.check("waits for a bank outside the chip", true)?;
+        let is_inside = (bank.0 as usize) < chip.erases.len();
+        chip.check("waits for a bank outside the chip", is_inside)?;
         if chip.erases[bank.0 as usize].is_some() {
             chip.erase_goes_on()?;
         }

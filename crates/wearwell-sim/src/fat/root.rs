@@ -38,6 +38,11 @@ impl RootChain {
         }
     }
 
+    /// Entries of the table.
+    pub(super) fn entries(&self) -> u64 {
+        self.table_bytes / ENTRY_BYTES
+    }
+
     /// The byte at which the entry of the last cluster begins.
     pub(super) fn entry_at(&self) -> u64 {
         self.table_at + ENTRY_BYTES * u64::from(self.last)
@@ -61,7 +66,7 @@ impl RootChain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fat::{Recorder, Volume};
+    use crate::fat::{Device, FatError, Recorder, Volume};
 
     /// A cluster of the root is a sector, which holds the entries of some files.
     #[test]
@@ -79,6 +84,21 @@ mod tests {
         found.sort_unstable();
         names.sort_unstable();
         assert_eq!(found, names);
+    }
+
+    #[test]
+    fn a_root_that_runs_in_a_circle_is_an_error() {
+        let mut device = Recorder::new(70_000);
+        Volume::format_fat32(&mut device).expect("room for FAT32").unmount().expect("a disk in memory");
+        let mut sector = [0; SECTOR];
+        device.read(0, &mut sector).expect("the boot sector");
+        let root = RootChain::new(&sector);
+        let (at, within) = (root.entry_at() / SECTOR as u64, (root.entry_at() % SECTOR as u64) as usize);
+        device.read(at, &mut sector).expect("the table");
+        sector[within..within + 4].copy_from_slice(&root.last.to_le_bytes());
+        device.write(at, &sector).expect("the table");
+        let Err(FatError::Mount(error)) = Volume::mount(device) else { panic!("it mounts") };
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
     }
 
     #[test]

@@ -53,7 +53,14 @@ impl<D: Device> Window<D> {
     /// Clears whatever the root directory of a FAT32 volume grows by from now on.
     pub(super) fn watch_root(&mut self) -> io::Result<()> {
         let mut root = RootChain::new(&self.peek(0)?);
-        loop {
+        // A chain has no more clusters than the table has entries. On a damaged volume it may run in a circle.
+        for clusters in 0.. {
+            if clusters > root.entries() {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the clusters of the root directory form a circle",
+                ));
+            }
             let (sector, within) = (root.entry_at() / SECTOR as u64, (root.entry_at() % SECTOR as u64) as usize);
             if root.follow(root.entry_at(), &self.peek(sector)?[within..within + 4]).is_none() {
                 break;

@@ -12,7 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Batch, OWN_HEADER_WITH_STREAM, TraceError, scan, write_row};
-use crate::request::{Op, Request};
+use crate::request::Request;
 
 /// Most rows that wait in memory.
 const WAITING_ROWS: usize = 1 << 20;
@@ -92,7 +92,7 @@ impl Splitter {
 
     fn run(&mut self, trace: &Path, waiting_rows: usize) -> Result<(), TraceError> {
         scan(trace, &mut |batch| {
-            if batch.requests.iter().any(|request| matches!(request.op, Op::Clean | Op::Mount)) {
+            if batch.requests.iter().any(|request| request.op.is_call()) {
                 return Err(TraceError::Recording { name: trace.display().to_string() });
             }
             self.push(batch, waiting_rows)
@@ -237,8 +237,10 @@ mod tests {
         fs::write(&trace, "0,W,0,4096,1\n0,W,0,x,1\n").expect("a file");
         let parts = folder.0.join("parts");
         assert!(matches!(split(&trace, &parts), Err(TraceError::Malformed { .. })));
-        fs::write(&trace, "clock_us,op,offset,length,stream\n0,M,0,0,0\n").expect("a file");
-        assert!(matches!(split(&trace, &parts), Err(TraceError::Recording { .. })));
+        for call in ["M,0,0,0", "E,0,0,1", "C,0,8,0"] {
+            fs::write(&trace, format!("clock_us,op,offset,length,stream\n0,{call}\n")).expect("a file");
+            assert!(matches!(split(&trace, &parts), Err(TraceError::Recording { .. })), "{call}");
+        }
         let left: Vec<_> = fs::read_dir(&folder.0).expect("the folder").collect();
         assert_eq!(left.len(), 1, "{left:?}");
         fs::create_dir(&parts).expect("a folder");

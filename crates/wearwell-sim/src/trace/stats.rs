@@ -57,7 +57,7 @@ struct Written {
 /// Counts one device.
 #[derive(Default)]
 struct Device {
-    counts: [u64; 7],
+    counts: [u64; Op::COUNT],
     read_bytes: u64,
     written_bytes: u64,
     first_us: Option<u64>,
@@ -200,5 +200,13 @@ mod tests {
         assert_eq!(a.update_interval_bytes.last(), Some(&(0.9, 16 * 4096)));
         assert_eq!((b.writes, b.writes_to_top_fifth, b.write_ratio), (0, None, Some(0.0)));
         assert!(b.update_interval_bytes.is_empty() && b.end_bytes == 10 * 4096);
+    }
+
+    #[test]
+    fn every_operation_of_a_recording_is_counted() {
+        let mut counter = Counter::default();
+        let requests = [Op::Mount, Op::Write, Op::EndSegment, Op::Clean].map(|op| Request { op, ..write(0) });
+        counter.add(Batch { requests: &requests, devices: &[0; 4], names: &[b"a".to_vec()] });
+        assert_eq!(counter.finish()[0].requests, 4);
     }
 }

@@ -355,6 +355,7 @@ mod tests {
             "journal:request=16MiB",
             "journal:files=0",
             "journal:journal=2MiB",
+            "journal:journal=1GiB",
             "journal:journal=4097KiB",
             "journal:sync=0",
             "journal:age=101%",

@@ -137,8 +137,7 @@ fn fill(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError
     let mut writer = begun.map_err(failed)?;
     let mut rows = 0;
     scan_selected(trace, device.map_or(Select::All, Select::One), &mut |batch| {
-        let is_call = |request: &Request| matches!(request.op, Op::Clean | Op::Mount | Op::EndSegment);
-        if batch.requests.iter().any(is_call) {
+        if batch.requests.iter().any(|request| request.op.is_call()) {
             return Err(TraceError::Recording { name: trace.display().to_string() });
         }
         rows += batch.requests.len() as u64;

@@ -12,6 +12,9 @@ const JOURNAL_INODE: u64 = 8;
 const EXTENT_BLOCKS: u64 = 1 << 15;
 const EXTENTS: usize = 4;
 
+/// Most bytes of a journal.
+pub(super) const MAX_JOURNAL_BYTES: u64 = EXTENT_BLOCKS * EXTENTS as u64 * BLOCK_BYTES;
+
 type Block = [u8; BLOCK_BYTES as usize];
 
 /// Blocks with meaningful bytes, by their number.
@@ -86,8 +89,8 @@ fn put_inode(inode: &mut [u8], run: Run) {
     put(inode, &[(0x00, 0x8180), (0x04, bytes as u32), (0x6C, (bytes >> 32) as u32), (0x20, 0x8_0000)]);
     let mut extents = 0;
     let mut done = 0;
-    // Four extents reach 512 MiB. What is behind that of a larger journal is not mapped.
-    while done < run.blocks && extents < EXTENTS {
+    assert!(run.blocks <= EXTENT_BLOCKS * EXTENTS as u64, "the settings refuse a larger journal");
+    while done < run.blocks {
         let length = EXTENT_BLOCKS.min(run.blocks - done);
         let entry = &mut inode[0x28 + 12 + extents * 12..];
         put(entry, &[(0, done as u32), (4, length as u32), (8, (run.start + done) as u32)]);

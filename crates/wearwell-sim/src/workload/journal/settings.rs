@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::format::MAX_JOURNAL_BYTES;
 use super::{BLOCK_BYTES, FILE_BLOCKS};
 use crate::names::nearest;
 use crate::size::{Percent, format_size, parse_size};
@@ -58,7 +59,7 @@ const KEYS: [(&str, &str); 8] = [
     ("op", "op=OP is `write` or `random-write`"),
     ("request", "request=SIZE needs whole blocks of 4KiB that make 8MiB, as 4KiB, 8KiB, 16KiB or 64KiB"),
     ("files", "files=N needs a number above 0"),
-    ("journal", "journal=SIZE needs whole blocks of 4KiB, 4MiB or more"),
+    ("journal", "journal=SIZE needs whole blocks of 4KiB, 4MiB to 512MiB"),
     ("age", "age=P% needs a percentage"),
     ("sync", "sync=N needs a number of requests above 0, which fill no more than a quarter of the journal"),
     ("hints", "hints=on or off"),
@@ -108,7 +109,7 @@ impl Journal {
             "files" => self.files = Some(value.parse().ok().filter(|&files| files > 0)?),
             "journal" => {
                 let bytes = blocks(value)? * BLOCK_BYTES;
-                self.journal_bytes = (bytes >= MIN_JOURNAL_BYTES).then_some(bytes)?;
+                self.journal_bytes = (MIN_JOURNAL_BYTES..=MAX_JOURNAL_BYTES).contains(&bytes).then_some(bytes)?;
             }
             "age" => self.age = value.parse().ok()?,
             "sync" => self.sync = value.parse().ok().filter(|&requests| requests > 0)?,
