@@ -36,6 +36,7 @@ pub(super) struct OpenSegment {
 }
 
 impl OpenSegment {
+    // `next` and `stop` differ, so none is never taken for one to be closed.
     pub(super) const NONE: Self = Self { seg: Seg(u32::MAX), next: u32::MAX, stop: 0 };
 
     pub(super) fn is_open(self) -> bool {
@@ -194,6 +195,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// False if only those for recovery are held back. They are held back again when a segment becomes free.
     #[cold]
     pub(super) fn hold_less(&mut self) -> bool {
+        // More may be held back than are free. Giving up one that is not there would not help.
         let held = self.free.held().min(self.free.total());
         let is_more = held > self.rules.recovery_segments;
         if is_more {
@@ -215,6 +217,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         let Self { index, placement, .. } = self;
         let (clock, table) = (index.clock(), index.pool().table());
         for (seg, class) in index.pool().in_use() {
+            // The placement counts in host pages, and these stamps are times.
             let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
             placement.opened(Opened { seg, class, clock: opened });
         }
@@ -237,6 +240,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         }
         // Free segments may turn out bad when they are opened, but not more often than there are segments.
         for _ in 0..=self.shape.segments {
+            // A page in another class is better than a segment less in reserve, so the reserve is opened only for
+            // copies.
             let plenty = self.free.usable() >= URGENT_BELOW;
             let room = if plenty { None } else { self.find_room() };
             // A copy takes the last free segment only if no open segment of any class can take it.
@@ -279,6 +284,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             if !self.is_erasing {
                 return Err(self.worn_out());
             }
+            // One erase runs at a time, so the next turn finds no bank erasing.
             self.finish_erase(true)?;
         }
     }
@@ -289,6 +295,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         // The mark says that nothing changed after it (Spec P4), so it goes before the first program.
         self.remove_clean_mark()?;
         let seg = self.next_free(class)?;
+        // From here on it is not among the free ones, whatever fails: `retire` and `erase_again` expect that.
         self.free.remove(seg);
         // A cut may have left the segment erased in part.
         if self.table().state(seg) == SegState::Suspect
@@ -312,6 +319,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         self.placement.opened(Opened { seg, class, clock: self.index.clock().host_pages });
         let stop = self.log.stop_at(seg, 0);
         self.open[class.index()] = OpenSegment { seg, next: 0, stop };
+        // The class goes on in this segment while the one it was filling waits for its bank.
         if self.parked[class.index()].is_open() {
             self.probe.turned(class.0);
         }

@@ -59,6 +59,7 @@ mod seal {
 
 /// Bytes of an entry of the map, whose numbers are below `pages` or all ones.
 pub(super) const fn entry_bytes(pages: u32) -> usize {
+    // The bits of the number of pages, and not of the last page, so that all ones stays free.
     (u32::BITS - pages.leading_zeros()).div_ceil(8) as usize
 }
 
@@ -148,6 +149,7 @@ impl Row {
         le::put(&mut bytes, row::ERASES, self.erases.into());
         bytes[row::USE] = usage | class.0 << 4;
         le::put(&mut bytes, row::OPENED, self.opened);
+        // Only a counter and the time of reclamation depend on this, so a greater number may be cut.
         le::put(&mut bytes, row::DEAD, self.dead.min(u16::MAX.into()).into());
         bytes
     }
@@ -271,6 +273,7 @@ impl Checkpoint {
         // Spec P15.
         let mark = log.read_mark(head.mark, page)?;
         let Some(code) = mark.filter(|&mark| mark == seq).and_then(|_| decode_seal(page)) else { return Ok(None) };
+        // The mark has taken the place of the first page, which is read once more for the code.
         let reader = Reader { log, seq, page: vec![0; page.len()], used: page.len(), next: 0, code: CRC32.digest() };
         Self::read_rest(reader, head, entry_bytes(shape.segments * shape.slots), code)
     }
@@ -282,6 +285,7 @@ impl Checkpoint {
         code: u32,
     ) -> Result<Option<Self>, ErrorKind> {
         let (mut rows, mut places) = (Vec::new(), Vec::new());
+        // Without memory for the tables the mount scans.
         if rows.try_reserve_exact(head.segments as usize).is_err()
             || places.try_reserve_exact(head.entries as usize).is_err()
             || !reader.take(&mut [0; head::BYTES])?
@@ -313,6 +317,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
     /// Writes the checkpoint of a mark that is to be written into the segment `mark`, which is open. Returns its code;
     /// none if the layout keeps no checkpoint, or has no good place for one.
     pub(super) fn write_checkpoint(&mut self, mark: Seg) -> Result<Option<u32>, ErrorKind> {
+        // A checkpoint has no field for these, and a mount by it would not find them (decision 38).
         let is_certain = self.index.lost().is_empty() && self.table().unsound() == 0 && !self.log.doubts_sources();
         if self.log.checkpoint_pages() == 0 || !L::STORES || !is_certain {
             return Ok(None);
@@ -339,6 +344,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         let entries = map.logical_pages();
         let bytes = head::BYTES + shape.segments as usize * row::BYTES + entries as usize * entry_bytes;
         let pages = bytes.div_ceil(shape.page_bytes as usize) as u32;
+        // The old mark is gone, so nobody believes the old checkpoint any more, and its erase may be cut.
         if !log.clear_checkpoint(pages, most_erases, mean_erases)? {
             return Ok(None);
         }
@@ -359,6 +365,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
             writer.put(&Row { erases: table.erases(seg), usage, opened: table.opened(seg), dead }.encode())?;
         }
         for lpn in (0..entries).map(Lpn) {
+            // `Ppn::NONE` is all ones, and so are its low bytes.
             writer.put(&map.place_of(lpn).0.to_le_bytes()[..entry_bytes])?;
         }
         writer.end().map(Some)

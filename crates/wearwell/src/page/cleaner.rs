@@ -130,6 +130,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// [`Purpose`]).
     pub(super) fn make_room(&mut self) -> Result<(), FtlError> {
         self.alloc.writable()?;
+        // An erase that has ended may give the segment that cleaning would have to gain.
         self.alloc.finish_erase(false)?;
         // With hardly a segment free, no erase below may need a slot for the discard map first.
         if self.discards.dirty_parts() > 0 && self.free_segments() < SCARCE_BELOW {
@@ -157,7 +158,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     /// Cleans until a free segment is usable.
     pub(super) fn gain_segment(&mut self) -> Result<(), FtlError> {
-        // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
+        // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained. From then
+        // on each round gives up one of the segments that are held back, until `hold_less` fails.
         for round in 0.. {
             if self.free_segments() > 0 || self.alloc.writable().is_err() {
                 break;
@@ -215,6 +217,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     fn has_work(&self) -> bool {
+        // Each write to a read-only device has to come to `make_room`, which refuses it.
         self.alloc.writable().is_err()
             || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
             || self.job.is_some()
@@ -265,6 +268,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             }
             let moved = self.move_pages(left)?;
             left -= moved;
+            // A job that ends without a copy may have been left (`leave_victim`), and would be chosen again.
             if self.job.is_some() || moved == 0 {
                 break;
             }
@@ -338,6 +342,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let is_taken = self.reclaim_empty()?;
         self.alloc.stats.reclaimed_blocks += u64::from(is_taken && is_kept);
         let moved_pages = self.clean_step(budget_pages, Ground::Background)?;
+        // The next host page finds out whether anything is left to do.
         self.alloc.index.pool_mut().attention().set_wanted(true);
         let goes_on = self.trigger.has_more_in_background(self.free_segments(), self.is_cleaning, moved_pages);
         Ok(self.job.is_some() || self.alloc.index.pool().has_empties() || goes_on)
@@ -388,6 +393,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if let Some(seg) = self.policy_victim(ground) {
             self.begin(seg, Reason::Cleaning, self.trigger.lag_pages())?;
         } else if self.alloc.is_wear_due() && free > URGENT_BELOW {
+            // Wear leveling opens a segment of its own class, so one more than the reserve has to be free.
             self.alloc.take_wear_due();
             if let Some(seg) = self.alloc.table().least_worn_with_data() {
                 self.begin(seg, Reason::Wear, 0)?;
@@ -430,6 +436,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             cursor: 0,
             utilization: table.utilization(victim),
             copied_pages: 0,
+            // A victim may be full: its data fades, or `random` or `d-choices` has drawn it.
             pace_pages: valid / (table.slots() - valid).max(1),
             not_before: self.host_pages() + u64::from(lag_pages),
         });
@@ -452,6 +459,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // Everything that superseded the segment's pages must be durable before the erase destroys them.
         let prepared = self.alloc.remove_clean_mark();
         let prepared = prepared.and_then(|()| self.discards.write_for_erase(&mut self.alloc));
+        // The parts that were just written have to last as well, so padding comes behind them.
         if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
             // Nothing was erased, so the segment waits for another attempt.
             self.alloc.index.pool_mut().keep_empty(seg);
@@ -507,6 +515,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Writes the dirty parts of the discard map as host writes. Making a slot may clean, and so write them already.
     pub(super) fn write_discards(&mut self) -> Result<(), FtlError> {
+        // A part no longer calls a page unmapped that was written since. It must not outlast that write.
         self.alloc.pad_open()?;
         for part in 0..self.discards.parts() {
             while self.discards.is_dirty(part) {
@@ -544,6 +553,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             // first.
             self.make_room()?;
             self.make_slot(Class(0))?;
+            // The next host page writes the part before anything is cleaned (`make_room`).
             self.alloc.index.pool_mut().attention().call();
         }
         self.discards.mark_dirty(part);
@@ -556,6 +566,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         while let Some(part) = self.discards.next_grown() {
             match self.begin_discard(part).and_then(|()| self.make_room()).and_then(|()| self.settle()) {
                 Ok(()) => {}
+                // Without room the next mount knows less of what is lost, which is no reason to fail.
                 Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error),
             }

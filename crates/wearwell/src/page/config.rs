@@ -242,13 +242,16 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
     pub(crate) fn check(&self, classes: u32, shape: &LogShape, discards: Discards) -> Result<u32, ConfigError> {
         let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
         let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
+        // The log numbers its own pages as well, and the greatest number means none.
         if with_overhead >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
         let reserve_segments = RESERVE_SEGMENTS + Self::held_segments(classes, shape, discards);
+        // `Slots` cannot divide by one.
         if shape.segments <= reserve_segments || shape.slots < 2 {
             return Err(ConfigError::TooFewSegments { segments: shape.segments, slots: shape.slots, reserve_segments });
         }
+        // The write buffer has 128 bits for the sectors of a page.
         if shape.page_bytes > 65_536 {
             return Err(ConfigError::PageTooLarge { page_bytes: shape.page_bytes });
         }
@@ -270,6 +273,7 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
             // The discard map for as many pages as would fit, not for those asked for.
             let discard_pages = match chunks {
                 0 => 0,
+                // Each part takes a page itself, hence the 1.
                 _ => most_pages.div_ceil(u64::from(covered_pages(shape.page_bytes)) + 1),
             };
             let reserve_pages = physical_pages - most_pages + discard_pages;

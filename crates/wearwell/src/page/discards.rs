@@ -120,6 +120,7 @@ impl DiscardMap {
         if alloc.put(self.page_of(part), class, &self.bytes)? {
             alloc.stats.meta_programs += 1;
             self.is_dirty[part as usize] = false;
+            // `fill` has just read the map, so the part knows of all mapped pages.
             self.has_grown[part as usize] = false;
             self.dirty_parts -= 1;
             alloc.note_turn(class);

@@ -35,7 +35,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
+        // This tells the placement and the discard map what is replaced. `Allocator::put` looks the page up again,
+        // because making a slot may move it.
         let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        // The part on flash may call a page unmapped that is mapped for the first time.
         let grows = if old.is_some() { None } else { self.cleaner.discards.part_for(lpn) };
         let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
         let clock = alloc.index.clock().host_pages;
@@ -56,7 +59,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     #[inline(always)]
     fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
-        // A program that fails costs its segment, and the page goes to another slot.
+        // A program that fails costs its segment, and the page goes to another slot. If none is left, `make_slot`
+        // fails, which ends the loop.
         loop {
             let class = self.cleaner.make_slot(wanted)?;
             if self.cleaner.alloc.put(lpn, class, data)? {
@@ -67,6 +71,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        // Nothing on flash can come back, so there is nothing to record.
         if !self.lookup(lpn).is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
@@ -75,6 +80,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if L::DISCARDS == Discards::Flagged {
             self.flag_discarded(lpn)?;
         }
+        // The part is marked before the map changes: if there is no room for it, nothing was discarded.
         if let Some(part) = self.cleaner.discards.part_for(lpn) {
             self.cleaner.begin_discard(part)?;
         }
@@ -95,6 +101,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Flags the newest copy of a page invalid in place, if there is one, once no older copy is left that a mount could
     /// find.
     fn flag_discarded(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+        // Each turn retires the segments in which a flag failed, so the loop ends.
         loop {
             self.cleaner.retire_failing()?;
             self.cleaner.alloc.writable()?;
@@ -113,6 +120,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Reads another copy of a page that has faded, on a device that could not copy it when it was mounted.
     #[cold]
     fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
+        // Spec P17.
         for spare in self.spares.iter().filter(|spare| spare.lpn == lpn) {
             if self.cleaner.alloc.log.holds(spare.at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
@@ -134,6 +142,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Leaves the mark of a clean shutdown in a segment of its own, which is free for it.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
+        // The mark counts only if it is alone in its segment (Spec P4), so no open segment may take it.
         alloc.abandon_open();
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them. One
         // whose first program failed and that has not been retired yet will look free, too.
@@ -154,6 +163,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let data = seal.as_ref().map_or(&[][..], |seal| seal);
         let (mark, source) = (Lpn(u32::from(has_suspects)), Source::Host(data, alloc.next_seq()));
         let marked = alloc.append(mark, class, Kind::CleanMark, source, Ppn::NONE);
+        // With tag pages the mark has no tag before its group ends.
         match marked.and_then(|_| alloc.end_group(class)) {
             Ok(()) => {}
             // The program failed, but the mark may be readable. The segment is retired before anything is written that
@@ -169,6 +179,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 return Err(FtlError::Chip(error));
             }
         }
+        // The checkpoint and its mark have one number, so it is taken only now.
         alloc.take_seq();
         alloc.stats.meta_programs += 1;
         alloc.close_mark(class);
@@ -191,6 +202,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
+        // The map may point to the record of the loss, which reads as zeros.
         if alloc.index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
@@ -262,6 +274,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         check(at, self.sectors(), None, L::STORES)?;
         let per_page = self.sectors_per_page();
+        // Pages that are covered in part keep their content.
         for piece in pieces(at, self.sectors_per_page()).filter(|p| p.count == per_page) {
             self.discard_page(piece.lpn)?;
         }
@@ -276,6 +289,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
             self.cleaner.make_room()?;
         }
         self.cleaner.settle()?;
+        // A loss is reported when all the rest is durable.
         self.report_losses()
     }
 
@@ -292,10 +306,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
+        // On NOR the header is programmed behind the erase. Without it the next mount would erase the block again (Spec
+        // O1).
         alloc.finish_erase(true)?;
+        // Only NAND has marks. One that is still there says that nothing has changed since the last shutdown.
         if L::DISCARDS != Discards::Logged || alloc.clean_mark().is_some() || alloc.writable().is_err() {
             return Ok(());
         }
+        // Parts of the discard map go first, so that the summaries name them, too.
         self.cleaner.record_growth()?;
         self.seal_all()?;
         // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.

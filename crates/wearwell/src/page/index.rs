@@ -156,6 +156,7 @@ impl<M, V: VictimChoice> Index<M, V> {
     where
         M: PageMap<L>,
     {
+        // The map goes first: it may have to read flash, and if that fails, no count has changed.
         self.map.rebind(log, lpn, old, self.slots.page(seg, slot))?;
         if old.is_some() {
             self.pool.lose_page(self.slots.segment_of(old), self.clock.stamp());
@@ -168,6 +169,7 @@ impl<M, V: VictimChoice> Index<M, V> {
     where
         M: PageMap<L>,
     {
+        // The map goes first, as in `point`.
         self.map.unmap(log, lpn, old)?;
         let seg = self.slots.segment_of(old);
         self.dead.add(seg);
@@ -258,6 +260,7 @@ impl<V: VictimChoice> Index<FlatMap, V> {
             let row = u64::from(self.pool.table().valid(seg)) ^ self.pool.table().invalidated(seg);
             sum ^ row ^ self.map.live_word(at)
         });
+        // The compiler would drop loads whose result is not used.
         core::hint::black_box(sum);
     }
 }

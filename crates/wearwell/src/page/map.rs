@@ -174,6 +174,7 @@ impl FlatMap {
             self.l2p[lpn.0 as usize] = start + index as u32;
         }
         let mut moved = 0;
+        // A run is all that lives between its ends, so the bits are cleared by words and not one by one.
         for (word, mask) in masks(self.slots.page(from, lowest).0, self.slots.page(from, highest).0) {
             moved += (self.live[word] & mask).count_ones();
             self.live[word] &= !mask;
@@ -269,6 +270,7 @@ fn masks(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
     (first / 64..=last / 64).map(move |word| {
         let from = if word == first / 64 { first % 64 } else { 0 };
         let to = if word == last / 64 { last % 64 } else { 63 };
+        // No shift reaches 64, which would overflow: `from` and `to` are at most 63.
         (word as usize, (u64::MAX << from) & (u64::MAX >> (63 - to)))
     })
 }

@@ -86,6 +86,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     fn empty(place: &mut Option<L>, probe: P, config: PageConfig<V, W>) -> Result<Box<Self>, ConfigError> {
         let mut log = take_log(place);
+        // The log may come from a mount that failed. What it remembers of that is no longer true.
         log.forget();
         let shape = log.shape();
         let (segments, slots, data_slots) = (shape.segments, shape.slots, shape.data_slots);
@@ -192,16 +193,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let alloc = &mut self.cleaner.alloc;
         // A format that is cut must not leave a checkpoint of what it has erased in part.
         if alloc.log.checkpoint_pages() > 0 {
+            // Its first segment is enough: without the first page no mount believes the rest (Spec P15), and none
+            // believes one in a bad segment.
             alloc.log.clear_checkpoint(1, u32::MAX, 0)?;
             alloc.stats.count_kept(alloc.log.take_kept_costs());
         }
         for seg in alloc.table().all() {
+            // The scan only tells the erase count.
             let scan = alloc.log.scan(seg)?;
             if alloc.log.is_bad(seg)? {
                 alloc.index.pool_mut().table_mut().retire(seg);
                 continue;
             }
+            // The layout `plain` has no records, and begins with what the chip holds. Nothing can mount it.
             if let Some(scan) = scan {
+                // Spec P2.
                 let erases = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES).unwrap_or(0);
                 alloc.index.pool_mut().table_mut().set_erases(seg, erases);
                 if !alloc.erase_for_format(seg)? {
@@ -280,9 +286,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let shape = self.cleaner.alloc.shape;
         let config = PageConfig { policies, ..self.config };
         let is_placed_anew = policies.place != self.config.policies.place;
+        // A placement from outside may be in force, whose classes no configuration names (`set_own_placement`).
         let classes = if is_placed_anew { policies.place.classes() } else { self.classes };
         let parts = config.check(classes, &shape, L::DISCARDS)?;
         let trigger = policies.when.build(shape.segments, shape.slots).map_err(ConfigError::Watermark)?;
+        // Nothing fails from here on, so a refused change leaves everything as it was.
         let old = core::mem::replace(&mut self.config, config).policies;
         self.classes = classes;
         self.cleaner.set_policies(trigger, policies.reclaim);
@@ -295,11 +303,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             let now = alloc.index.clock().stamp();
             alloc.index.pool_mut().table_mut().restamp(now);
         }
+        // Policies by age keep their lists in the order of the stamps, which `restamp` has changed.
         if old.which != policies.which || other_ages {
             let victims = policies.which.build(shape.segments, shape.data_slots);
             alloc.index.pool_mut().set_victims(victims);
         }
         if is_placed_anew {
+            // The old placement is told of each segment that closes, as long as it is there.
             alloc.abandon_open();
             let LogShape { segments, slots, .. } = shape;
             let logical_pages = config.logical_pages + parts;

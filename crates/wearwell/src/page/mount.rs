@@ -74,7 +74,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             };
             ftl.cleaner.alloc.abandon_open();
             probe = ftl.give_back(log);
-            // A suspect page has faded. The mount begins again without it, as if the power had failed here.
+            // A suspect page has faded. The mount begins again without it, as if the power had failed here. Each turn
+            // knows one more, so the loop ends.
             if faded.len() == known {
                 return Err(error);
             }
@@ -119,6 +120,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             let merged = rescue.merged(&uncertain);
             is_settled &= merged.is_empty();
             let mut ended = rescue.run(&uncertain, merged, faded);
+            // Without a segment for all, only what a cut may have hit is copied.
             if is_worn_out(&ended) && rescue.trust_uncertain() {
                 ended = rescue.run(&suspects, Vec::new(), faded);
             }
@@ -361,6 +363,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let Allocator { index, placement, .. } = &mut *self.alloc;
         let now = index.clock().host_pages;
         let pages = (0..).map(Lpn).zip(&self.newest).filter(|&(lpn, _)| index.place_of(lpn).is_some());
+        // Records take numbers, too, so the difference may exceed the clock.
         let mut pages = pages.map(|(lpn, seq)| FoundPage { lpn, written: now.saturating_sub(greatest_seq - seq) });
         placement.found(&mut pages);
     }
@@ -401,6 +404,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             self.headers += 1;
             self.last_header = Some(seg);
         } else {
+            // `guess_erases` finds these by their count.
             table.set_erases(seg, u32::MAX);
         }
         if scan.empty {

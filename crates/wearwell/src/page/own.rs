@@ -36,6 +36,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         rules.needed_segments = self.config.needed_segments(count, &shape, L::DISCARDS, parts);
         rules.recovery_segments = PageConfig::<VictimPolicy, Placement>::held_segments(count, &shape, L::DISCARDS);
         alloc.set_rules(rules);
+        // The old placement is told of each segment that closes, as long as it is there.
         alloc.abandon_open();
         alloc.placement = Placer::Own(policy, classes);
         alloc.list_classes();

@@ -102,6 +102,7 @@ impl<V: VictimChoice> SegmentPool<V> {
     pub(super) fn set_victims(&mut self, victims: V::Policy) {
         self.victims = victims;
         for seg in self.table.all() {
+            // Segments without data wait in `empties` already.
             if matches!(self.table.state(seg), SegState::Closed(_)) && self.table.valid(seg) > 0 {
                 self.introduce(seg);
             }
@@ -112,6 +113,7 @@ impl<V: VictimChoice> SegmentPool<V> {
     #[inline(always)]
     pub(super) fn lose_page(&mut self, seg: Seg, age_clock: u64) {
         let valid = self.table.lose(seg, age_clock);
+        // Only closed segments are in the lists.
         if !matches!(self.table.state(seg), SegState::Closed(_)) {
             return;
         }
@@ -170,6 +172,7 @@ impl<V: VictimChoice> SegmentPool<V> {
     pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
         let is_failing = self.table.state(seg).health() == Health::Failing;
+        // The policy knows nothing of failures, so the table is asked, which looks at every segment.
         if is_failing { self.table.fewest_valid() } else { Some(seg) }
     }
 

@@ -62,6 +62,7 @@ struct Copy {
 impl Copy {
     /// True if this copy is not needed as long as `other` is there.
     fn yields_to(&self, other: &Self) -> bool {
+        // Spec P11: what was being erased also yields to a suspect copy.
         let certain = !other.suspect || self.doomed;
         certain && !other.doubtful && other.found.lpn == self.found.lpn && other.found.seq >= self.found.seq
     }
@@ -127,6 +128,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
         all.extend(&due);
         let room = match self.alloc.free().total() as usize {
+            // The rescue would begin with an erase.
             0 => usize::from(self.find_expendable(&all, &self.empties())?.is_some()),
             free => free,
         };
@@ -194,7 +196,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         rest.extend(merged);
         while !rest.is_empty() {
             // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
-            // erased for the rescue.
+            // erased for the rescue. If that erase fails, its segment is retired, and another one is tried.
             while self.alloc.free().total() == 0 && self.erase_expendable(&rest)? {}
             let mut batch = rest[..self.most_copies().min(rest.len())].to_vec();
             // The rescue takes a segment of those that are held back, so it has to empty others. Otherwise mounts that
@@ -202,6 +204,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             if self.is_short() {
                 self.add_victims(&mut batch, &rest);
             }
+            // With no other free segment this fails, so the loop ends.
             if !self.open_for_rescue()? {
                 continue;
             }
@@ -235,6 +238,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             };
             for page in self.live_in(victim) {
                 if pages.iter().all(|known| known.at != page.at) {
+                    // A suspect page stays one. If it cannot be read, it is not lost, because an older copy may count.
                     pages.push(suspects.iter().find(|suspect| suspect.at == page.at).copied().unwrap_or(page));
                 }
             }
@@ -247,6 +251,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         of_pages.sort_unstable();
         let table = self.alloc.table();
         table.all().filter(|&seg| table.is_candidate(seg)).map(move |seg| {
+            // Two searches in the sorted list count the pages of a segment.
             let among = of_pages.partition_point(|&of| of <= seg) - of_pages.partition_point(|&of| of < seg);
             (table.valid(seg) as usize - among, seg)
         })
@@ -255,6 +260,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Segments that a rescue has to empty, which takes a free one itself, so that more are free than are held back.
     fn wanted_victims(&self) -> usize {
         let free = self.alloc.free();
+        // One of the two is the segment that the rescue takes.
         (free.held() + 2).saturating_sub(free.total()).max(1) as usize
     }
 
@@ -265,6 +271,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.
     fn open_for_rescue(&mut self) -> Result<bool, FtlError> {
+        // A batch before this one may have left its segment open. A mark counts only in the first slot of a segment.
         if self.alloc.open_segment(CLASS).is_open() {
             self.alloc.abandon(CLASS);
         }
@@ -279,11 +286,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Programs mark and copies, and behind them padding, or the summary if the segment is full. Returns the places of
     /// the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
+        // With tag pages among them, the copies are not in consecutive slots.
         let end = self.alloc.log.slot_of(self.first_copy() + pages.len() as u32 - 1) + 1;
         let older = self.tied.iter().chain(self.unsealed);
         let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
         let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
         let mark = Source::Host(&named, self.alloc.next_seq());
+        // The mark is first: without it, copies would count one by one, and not all or none (Spec P3).
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
         while self.alloc.open_segment(CLASS).next < self.first_copy() {
             self.alloc.append_pad(CLASS)?;
@@ -308,6 +317,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 Err(ErrorKind::Uncorrectable)
             }
             Err(ErrorKind::Uncorrectable) => {
+                // The record is newer than the page, so it counts even if that can be read again.
                 let record = Source::Host(&[], self.alloc.take_seq());
                 self.alloc.index.lost_mut().note(page.lpn);
                 self.alloc.append(page.lpn, CLASS, Kind::Lost, record, page.at)
@@ -328,6 +338,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 probe.moved(from.0, index.pool().table().class(from).0, 1, page.lpn.0);
             }
         }
+        // The map has the copies now, so the valid count is right.
         self.alloc.close_if_ended(CLASS);
         Ok(())
     }

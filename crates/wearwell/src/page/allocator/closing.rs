@@ -16,6 +16,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     pub(in crate::page) fn seal_open(&mut self) -> Result<(), FtlError> {
         for class in (0..Class::COUNT as u8).map(Class) {
             let OpenSegment { seg, next, .. } = self.open[class.index()];
+            // Where no page counts, a mount needs no summary: the segment is erased before it is used.
             if self.open[class.index()].is_open() && next > 0 && self.table().valid(seg) > 0 {
                 self.seal(class)?;
                 self.note_turn(class);
@@ -52,6 +53,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// Keeps a segment that holds only the mark of a clean shutdown. It is erased before anything else changes.
     pub(in crate::page) fn keep_mark(&mut self, seg: Seg) {
         self.leave_class(seg, 0);
+        // In this state nobody opens it, and no policy takes it.
         self.index.pool_mut().table_mut().start_erase(seg);
         self.clean_mark = Some(seg);
     }
@@ -117,6 +119,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 continue;
             }
             if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
+                // Once the erase has ended, no class has to be put aside.
                 return self.finish_erase(true);
             }
             self.parked[class] = core::mem::replace(&mut self.open[class], OpenSegment::NONE);

@@ -21,6 +21,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// Continues a segment that a mount found open: now, or if its class has one already, when there is no other place.
     pub(in crate::page) fn resume(&mut self, seg: Seg, next: u32) {
         let open = &mut self.open[self.index.pool().table().class(seg).index()];
+        // Only NOR comes here, which has no tag pages.
         let found = OpenSegment { seg, next, stop: self.shape.slots };
         if open.is_open() {
             self.continuable.push(found);

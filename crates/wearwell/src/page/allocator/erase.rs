@@ -51,6 +51,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Starts an erase. None if the segment had to be retired.
     fn start_erase(&mut self, seg: Seg) -> Result<Option<EraseProgress>, FtlError> {
+        // Even an erase that fails may take what was open there.
         self.forget_continuable(seg);
         let erases = self.table().erases(seg) + 1;
         match self.log.erase(seg, erases) {
@@ -59,6 +60,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 self.stats.erases += 1;
                 self.index.pool_mut().table_mut().set_erases(seg, erases);
                 self.index.dead_mut().clear(seg);
+                // The table has the new count by now, as this expects.
                 self.spread.count_erase(erases, self.index.pool().table().good_erases());
                 self.probe.erased(seg.0, erases);
                 Ok(Some(progress))
@@ -95,7 +97,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// of one segment after another may be cut, each in its own session.
     #[cold]
     pub(in crate::page) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
-        // Spec P18.
+        // Spec P18. A segment whose erase fails is retired, so the loop ends.
         while let Some(seg) =
             self.table().all().find(|&seg| seg != only && self.table().state(seg) == SegState::Suspect)
         {
@@ -150,6 +152,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// happened. It is erased again before it is used.
     #[cold]
     pub(in crate::page) fn erase_again(&mut self, seg: Seg) {
+        // If it was the bad-block mark that failed, the segment is retired all the same.
         if self.table().state(seg) != SegState::Bad {
             self.index.pool_mut().table_mut().release(seg);
             self.index.pool_mut().table_mut().suspect(seg);
@@ -186,6 +189,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     #[cold]
     pub(in crate::page) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        // The table is first: if the mark fails, the segment is out of use nevertheless.
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();
         self.index.dead_mut().clear(seg);
@@ -205,9 +209,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// Erases the mark of a clean shutdown, before anything else changes on flash.
     pub(in crate::page) fn remove_clean_mark(&mut self) -> Result<(), FtlError> {
         let Some(seg) = self.clean_mark else { return Ok(()) };
-        // Until the erase has ended, the mark may still be there.
+        // Until the erase has ended, the mark may still be there. If the erase fails, `clean_mark` stays, and the next
+        // change tries again.
         let is_good = self.erase_now(seg)?;
         self.clean_mark = None;
+        // A segment with a bad block holds nothing (Spec N1), so the mark is gone either way.
         if is_good {
             self.release(seg);
         }

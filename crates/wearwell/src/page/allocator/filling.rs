@@ -79,7 +79,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         assert!(next < self.shape.slots, "whoever writes has made room");
         let at = self.index.slots().page(seg, next);
         if self.log.collides(at, source)? {
-            // It goes to another slot, as after a program that failed.
+            // It goes to another slot, as after a program that failed. The padding may be the last slot of its group,
+            // or of the segment.
             self.append_pad(class)?;
             self.end_group_if_full(class)?;
             self.end_if_full(class)?;
@@ -141,6 +142,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         if collides {
             // The rest goes to other slots, as after a program that failed.
             match self.append_pad(class) {
+                // After these errors the segment has been left.
                 Ok(()) | Err(ErrorKind::ProgramFailed | ErrorKind::Other) => {}
                 Err(error) => return Err(FtlError::Chip(error)),
             }
@@ -272,6 +274,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             self.pad_while(|log, seg, _, next| log.padding(seg, next) > 0)?;
             // Spec T7.
             let Some((seg, first)) = self.log.unsettled() else { return Ok(()) };
+            // The copies need tag pages, too, so padding begins anew.
             self.copy_unsettled(seg, first)?;
         }
     }
@@ -298,6 +301,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                     self.close_if_full(class)?;
                     from = slot[0] + 1;
                 }
+                // The next turn copies the page to another slot.
                 Err(ErrorKind::ProgramFailed) => {}
                 // What cannot be read stays where it is: a read says so.
                 Err(ErrorKind::Uncorrectable) => from = slot[0] + 1,
@@ -316,6 +320,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Pads each open segment while `wanted` is true for it, the end of its data, and its next slot.
     fn pad_while(&mut self, wanted: impl Fn(&L, Seg, u32, u32) -> bool) -> Result<(), FtlError> {
+        // Other layouts have no pages that a later program can damage.
         if L::DISCARDS != Discards::Logged {
             return Ok(());
         }
@@ -324,6 +329,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             while self.has_room(class) && wanted(&self.log, seg, end, self.open[class.index()].next) {
                 match self.append_pad(class) {
                     Ok(()) => self.close_if_full(class)?,
+                    // No later program can harm its pages. `pad_open` copies those without a tag page.
                     Err(ErrorKind::ProgramFailed) => {}
                     Err(error) => return Err(FtlError::Chip(error)),
                 }

@@ -60,6 +60,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     fn finish_job(&mut self, job: &Job) -> Result<(), FtlError> {
+        // The job is over, even if the erase has to wait: `reclaim` queues the victim as empty then.
         self.job = None;
         if job.reason == Reason::Cleaning {
             self.alloc.stats.cleanings += 1;
@@ -75,6 +76,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let wanted = common.unwrap_or(self.batch.classes[at]);
             let class = self.slot_for_copy(wanted)?;
             let open = self.alloc.open_segment(class);
+            // A group may end before the segment does, with a tag page (`stop`).
             let room = (open.stop - open.next) as usize;
             let most = room.min(found - at);
             // A run ends with its open segment, or where the next page has another class.
@@ -133,6 +135,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let victim = job.victim;
         let from = alloc.table().class(victim);
         let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
+        // The placement reads what it keeps of these pages together, so that the cache misses overlap.
         alloc.placement.expect(&batch.lpns[..found]);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
             *class =
@@ -156,10 +159,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let mut is_lost = false;
         // With tag pages, only the page's tag may be gone.
         let mut is_untagged = false;
+        // Each turn that fails uses up a slot, or goes on to what comes next: a copy, the page without its tag, a
+        // record. So the loop ends.
         loop {
             let class = self.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
             let (kind, source) = match (is_lost, is_untagged) {
+                // The record has a number of its own, so it counts before the page, should that be readable again.
                 (true, _) => (Kind::Lost, Source::Host(&[], alloc.take_seq())),
                 (false, true) => (Kind::Data, Source::Again(from, alloc.take_seq())),
                 (false, false) => (Kind::Data, Source::Copy(from)),
@@ -201,6 +207,7 @@ fn tell_moved<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
     let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
     if let Some(page) = of_host.next() {
         let class = alloc.table().class(victim);
+        // The first page is out of the iterator.
         alloc.probe.moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
     }
 }

@@ -43,6 +43,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn is_undone_newer(&mut self) -> Result<bool, MountError> {
         // Spec P3.
         for seg in core::mem::take(&mut self.undone) {
+            // Nothing of the first scan was kept.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             let mut pages =
                 scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
@@ -100,6 +101,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                     has_new |= self.alloc.index.lost_mut().note(lpn);
                 }
             }
+            // With the part on flash, a later mount knows the loss without this segment.
             if has_new {
                 self.unrecorded.push(part);
             }

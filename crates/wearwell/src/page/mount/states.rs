@@ -14,10 +14,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.resume_emptiest();
         for seg in self.alloc.table().all() {
             let table = self.alloc.index.pool_mut().table_mut();
+            // If nobody knows when a segment was opened, its stamp is the greatest, and it counts as opened now.
             table.stamp(seg, table.opened(seg).min(now));
             match table.state(seg) {
                 SegState::Free | SegState::Suspect => self.place_free(seg),
+                // As in `keep_mark`.
                 SegState::Open(_) if clean_mark == Some(seg) => table.start_erase(seg),
+                // `resume_emptiest` has opened it again.
                 SegState::Open(_) if self.alloc.is_open(seg) => {}
                 SegState::Open(_) => self.alloc.index.close(seg),
                 SegState::Closed(_) | SegState::Victim(_) | SegState::Erasing | SegState::Bad => {}

@@ -40,6 +40,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let mut ties = core::mem::take(&mut self.ties);
         // Of what was discarded no copy has to last.
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
+        // to have lost pages.
         self.weigh_gaps(&ties);
         self.leave_doomed(&mut ties, is_suspect)?;
         self.drop_rescued(&mut ties)?;
@@ -60,6 +62,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // Spec P3.
         copies.append(&mut self.doubtful);
         self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
+        // Only the copies that count are copied. `tied` has the segments of all.
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
@@ -133,6 +136,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
         tied.sort_unstable();
+        // A page of which there are three copies is in the list twice.
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
     }
@@ -169,6 +173,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         if valid == 0 || copies.len() as u32 != valid {
             return Ok(false);
         }
+        // All are read before the map changes: a segment that is left in part is not free.
         for copy in &copies {
             if !self.holds(copy.at, copy.lpn)? {
                 return Ok(false);
