@@ -196,6 +196,7 @@ pub struct SegmentScan {
 impl SegmentScan {
     /// Notes how the header differs from what this layout writes now.
     fn compare(&mut self, header: &SegmentHeader, versions: RangeInclusive<u32>, logical_pages: u32) {
+        // In another version the capacity may lie elsewhere, so it is not compared.
         if !versions.contains(&header.version) {
             self.other_version = Some(header.version);
         } else if header.logical_pages != logical_pages {
@@ -209,6 +210,7 @@ impl SegmentScan {
     pub(crate) fn is_void(&self) -> bool {
         // Spec P3.
         match self.tags.first() {
+            // A summary comes behind everything that a rescue writes, so it has ended.
             _ if self.sealed => false,
             // Spec T6.
             _ if self.lasts_to < self.rescue_end => true,

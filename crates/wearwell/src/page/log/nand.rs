@@ -101,6 +101,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Programs a page with data, zeros after it, and a record.
     pub(super) fn program(&mut self, at: PageAddr, data: &[u8], record: Record) -> Result<(), ErrorKind> {
         if B::STORES {
+            // A whole page is not copied first. Where the tag lies in the page, `data` is always shorter.
             if data.len() == self.page.len() {
                 return self.chip.program(at, data, &record.encode()).map_err(kind);
             }
@@ -160,6 +161,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
     pub(super) fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
+        // A driver skips what gets an empty buffer. So a scan does not transfer the pages.
         let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
         self.chip.read(at, page, &mut self.spare).map_err(kind)?;
         let from = if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] };
@@ -242,6 +244,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let (mut tags, mut gone, mut recorded) = (Vec::new(), Vec::new(), 0);
         self.each_slot(seg, |slot, record| {
             if record.is_none() {
+                // The lists are as long as they can get from their first entry on. So an erased segment takes no
+                // memory.
                 gone.reserve_exact(slots - gone.len());
                 gone.push(slot);
             } else {
@@ -256,9 +260,11 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let is_torn = (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
         let certain_to = if is_torn { self.suspects_behind(recorded) } else { suspect_from };
+        // Without the header, an erase may have been cut, which leaves such slots, too.
         let lasts_to = if header.is_none() { certain_to } else { suspect_from };
         let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
         let end = tags.first().and_then(Option::as_ref).filter(is_mark).map_or(0, |mark| mark.lpn.0);
+        // With the header such a rescue counts, but none of its copies is certain.
         let doubts_end = certain_to < end && end <= lasts_to;
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
@@ -337,6 +343,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             // Such a page has its tag.
             Source::Again(..) => return Err(ErrorKind::Uncorrectable),
             Source::Copy(from) => {
+                // Spec P14: the page may be gone, although a summary names it, and its copy could not be undone.
                 if self.doubts_sources && page_tag(&self.read_tag(self.slot_address(from), false)?).is_none() {
                     return Err(ErrorKind::Uncorrectable);
                 }
@@ -395,6 +402,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
             let all_bytes = self.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
+            // A segment that is ended early, as at a shutdown, has slots that were never programmed.
             tags.resize(all_bytes, 0xFF);
         }
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
@@ -503,6 +511,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         for page in 0..self.stripe.pages() {
             match self.chip.read(self.address(seg, page), &mut self.page, &mut self.spare).map_err(kind) {
+                // A page of ones that was programmed shows in its spare bytes.
                 Ok(_) if is_erased(&self.page) && is_erased(&self.spare) => {}
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(false),
                 Err(error) => return Err(error),
@@ -513,6 +522,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
 
     fn has_traces(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         for page in 0..self.stripe.pages() {
+            // Slots have no tags then, so only a tag page tells whose the chip is.
             let is_untagged = self.tag_pages.get().is_some() && (1..=self.slots).contains(&page);
             let read = match is_untagged {
                 true => self.is_tag_page(seg, page - 1),

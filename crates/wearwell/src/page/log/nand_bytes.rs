@@ -143,6 +143,7 @@ pub(super) fn decode_header(bytes: &[u8]) -> Option<SegmentHeader> {
     if bytes[header::MAGIC] != *header::MAGIC_BYTES {
         return None;
     }
+    // The version is read before the code is checked, because it says where the code lies.
     let version = le::get_u32(bytes, header::VERSION);
     let (checked, crc) = match version < WITH_CAPACITY {
         true => (header::CHECKED_1, header::CRC_1),

@@ -20,6 +20,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let pages = most_bytes(self.stripe.segments(), self.slots).div_ceil(u64::from(self.payload_bytes));
         let segments = pages.div_ceil(u64::from(self.checkpoint_slots()));
         self.extra = self.extra.and_checkpoint();
+        // On a chip that is too small no segment is left, which the configuration refuses.
         self.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.stripe.segments());
         self
     }
@@ -80,6 +81,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if erases >= most_erases {
             return Ok(false);
         }
+        // Nobody has looked whether the count is plausible, so it may be the greatest number.
         let erased = self.erase(seg, erases.saturating_add(1));
         match self.heed_failure(seg, erased) {
             Ok((_, programmed)) => {
@@ -119,6 +121,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// [`Log::read_checkpoint`].
     pub(super) fn read_kept(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        // Pages are read in order, so it is enough to ask once for each segment whether it is bad.
         let is_first = page.is_multiple_of(self.checkpoint_slots());
         if page >= self.kept_pages() || (is_first && self.is_bad(self.checkpoint_segment(page))?) {
             return Ok(None);

@@ -33,6 +33,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let is_torn = slots.unreadable.is_some_and(|slot| slot < self.suspects_behind(slots.programmed));
         // Slots are missing before a summary that is still there.
         let has_holes = slots.is_erased_between || is_torn;
+        // Where no slot is missing the summary has nothing to contradict, so it is not read.
         let summary = if !has_holes && slots.programmed < self.slots { self.read_summary(seg)? } else { None };
         Ok(has_holes || summary.is_some_and(|scan| scan.tags.len() > slots.programmed as usize))
     }
@@ -46,6 +47,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             return Ok(true);
         }
         match self.read_tag(self.address(seg, 0), false) {
+            // A segment that is erased throughout holds nothing that could tell of an erase.
             Ok(tag) => Ok(is_erased(&tag) && slots.programmed > 0),
             Err(ErrorKind::Uncorrectable) => self.is_first_block_gone(seg),
             Err(error) => Err(error),
@@ -76,6 +78,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             }
             states.is_erased_between = slot > states.programmed;
             states.programmed = slot + 1;
+            // This is what the callers look for. The states of the others change nothing.
             if states.is_erased_between {
                 break;
             }

@@ -169,17 +169,20 @@ impl TagPages {
     /// `Log::stop_at`.
     pub(super) fn stop_at(&self, seg: Seg, next: u32, slots: u32) -> u32 {
         let first = self.group(seg).map_or(0, |group| group.first);
+        // Zeros behind a tag page take slots without pages of the engine's, so `next` may be beyond the full group.
         if next >= slots { slots } else { (first + self.most).min(slots - 1).max(next) }
     }
 
     /// `Log::slot_of`.
     pub(super) fn slot_of(&self, page: u32) -> u32 {
+        // Each full group has a tag page behind it.
         page + page / self.most
     }
 
     /// `Log::suspect_from`.
     pub(super) fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
         let group = self.group(seg).copied().unwrap_or(Group::new(seg));
+        // If the last program was a tag page, it may fade, and its group with it (Spec T4).
         if group.first < programmed { group.first } else { group.before }
     }
 

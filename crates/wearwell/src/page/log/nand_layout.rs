@@ -40,6 +40,7 @@ pub enum NandLayoutError {
 
 /// Pages of a segment that a cut may hit together: those that share cells, on all dies.
 fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
+    // Pages that share no cells are hit one at a time, in a stripe as well.
     if paired_pages == 1 { 1 } else { paired_pages * stripe.blocks_per_segment() }
 }
 
@@ -70,6 +71,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let stripe = Stripe::new(geometry, blocks_per_segment);
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
         let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
+        // Where pages share cells, a tag page would have to end each group of cells, so the tag stays in the page.
         let has_tag_pages = T::HAS_TAG_PAGES && tag_in_page && geometry.paired_pages == 1;
         let is_tag_in_slot = tag_in_page && !has_tag_pages;
         if page_bytes < SECTOR_BYTES * (1 + u32::from(is_tag_in_slot)) {
@@ -109,6 +111,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         self.summary_payload_bytes = page_bytes - own_bytes;
         let pages = self.stripe.pages();
         let summary_payload_bytes = self.summary_payload_bytes.max(1) as usize;
+        // How many slots there are depends on this, so it counts a tag for every page.
         self.summary_pages = nand_bytes::summary_bytes(pages).div_ceil(summary_payload_bytes) as u32;
         let summary_at = pages.saturating_sub(self.summary_pages) / self.group * self.group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
@@ -125,6 +128,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before.
     pub(super) fn shared_padding(&self, next: u32) -> u32 {
+        // Slot `next` is page `next + 1`. In front of slot 0 is only the header.
         if next == 0 { 0 } else { (self.group - (next + 1) % self.group) % self.group }
     }
 
@@ -141,8 +145,11 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             slots: self.slots,
             overhead_pages: self.stripe.pages() - self.slots,
             data_slots: self.slots,
+            // Before a victim is erased, the last group of its copies is padded, by a group less one page at most.
+            // Cleaning has to gain more than that.
             filled_slots: (self.slots + 1).saturating_sub(self.group),
             group_pages: self.group,
+            // The slots behind the mark and its padding, without those that are suspect in a full segment.
             rescue_pages: self.suspects_behind(self.slots).saturating_sub(1 + self.shared_padding(1)),
             ops_per_page: 2,
             banks: self.stripe.banks(),

@@ -38,6 +38,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     /// Appends the page at `from` under another tag, if it is one of the same logical page; otherwise it is
     /// `Uncorrectable`.
     pub(crate) fn append_again(&mut self, from: Ppn, at: Ppn, tag: Tag) -> Result<(), ErrorKind> {
+        // This leaves the data in `self.page`, where it is programmed from.
         let known = page_tag(&self.read_tag(self.slot_address(from), true)?);
         if known.is_none_or(|known| known.lpn != tag.lpn) {
             return Err(ErrorKind::Uncorrectable);
@@ -64,6 +65,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
             tags.for_each(|(slot, tag)| tag.into_iter().for_each(|tag| take(slot, tag)));
             return Ok(false);
         }
+        // Such a summary has to be put together in memory before its code can be checked.
         if self.summary_pages > 1 {
             let scan = self.scan(seg)?.unwrap_or_default();
             (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));

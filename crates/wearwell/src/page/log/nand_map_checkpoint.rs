@@ -40,6 +40,7 @@ fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
     let [head, a_segment, a_part] =
         [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u64);
     let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
+    // One more is for the end.
     (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
 }
 
@@ -103,6 +104,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
                 return Ok(true);
             }
         }
+        // One bad segment is enough (Spec M9), so the second is marked only if the first cannot be.
         for seg in segments {
             match self.stripe.mark_bad(&mut self.chip, seg) {
                 Ok(()) => return Ok(true),

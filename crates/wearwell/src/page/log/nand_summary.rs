@@ -46,6 +46,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
                 Err(error) => return Err(error),
             }
+            // Memory is taken only now: most segments without a summary are left at its last page.
             if !is_whole {
                 bytes.resize(self.summary_pages as usize * payload_bytes, 0);
                 bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);

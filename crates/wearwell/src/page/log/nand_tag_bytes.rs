@@ -59,6 +59,7 @@ pub(super) fn decode_group(page: &[u8], seg: Seg, slot: u32) -> Option<(GroupHea
         return None;
     }
     let (first, rescue_end) = (le::get_u32(page, head::FIRST), le::get_u32(page, head::RESCUE_END));
+    // `first` may be anything until the code is checked, so none of this may panic.
     let tags = page.get(head::BYTES..head::BYTES + slot.checked_sub(first)? as usize * TAG_BYTES)?;
     let is_good = le::get_u32(page, head::CODE) == code_at(seg, slot, &page[head::CODE.end..][..8 + tags.len()]);
     is_good.then_some((GroupHead { first, rescue_end }, tags))

@@ -58,6 +58,7 @@ impl Groups {
         }
         self.tags.truncate(head.first as usize);
         self.tags.extend(tags.chunks_exact(TAG_BYTES).map(page_tag));
+        // The slot of the tag page itself holds no page.
         self.tags.push(None);
         self.last_first = head.first;
         self.rescue_end = self.rescue_end.max(head.rescue_end);
@@ -175,6 +176,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if let Some(bytes) = open.and_then(|open| open.tags.get(from..from + TAG_BYTES)) {
             return page_tag(bytes).ok_or(ErrorKind::Uncorrectable);
         }
+        // The tags of one segment are kept: a victim is emptied page by page, and they are read once.
         if self.tag_pages.get().is_none_or(|known| known.source.as_ref().is_none_or(|source| source.0 != seg)) {
             self.find_tags(seg)?;
         }
@@ -213,6 +215,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             Err(error) => return Err(error),
         }
         let Some(known) = self.tag_pages.get_mut() else { return Ok(None) };
+        // The number is in the first page only. The others are taken for pages of the same checkpoint.
         if page == 0 {
             known.checkpoint_seq = checkpoint::number_in(data);
         }
@@ -244,6 +247,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         }
         let (Source::Copy(from) | Source::Again(from, _)) = source else { return Ok(false) };
         self.load(from)?;
+        // `program_loaded` takes the page from there, which saves a second read.
         self.tag_pages.get_mut().into_iter().for_each(|known| known.loaded = Some(from));
         Ok(is_own(&self.page))
     }
@@ -341,6 +345,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let (seg, slot) = self.place(at);
         let slots = self.slots;
         let Some(known) = self.tag_pages.get_mut() else { return Ok(()) };
+        // The last slot, and one behind a full group, is a tag page even if nothing is pending.
         let is_end = known.stop_at(seg, slot, slots) == slot;
         let Group { first, pending, rescue_end, .. } = *known.group_mut(seg);
         let ends_group = pending > 0 || is_end;

@@ -244,6 +244,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         if let Some(ended) = self.finish() {
             assert!(self.ended.is_none(), "one erase at a time");
             self.ended = Some(ended);
+            // Any other error is reported with the erased segment, and does not fail this call.
             if let Err(ErrorKind::Unresponsive) = ended.1 {
                 return Err(ErrorKind::Unresponsive);
             }
@@ -330,10 +331,12 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         replaces: Ppn,
     ) -> Result<(), ErrorKind> {
         assert!(lpn.0 < MAX_PAGES, "an entry holds 24 bits of page number");
+        // An unmapped page begins anew: no older copy of it looks valid (`invalidate`).
         let mut updates = if replaces.is_some() { self.updates(replaces)? } else { 0 };
         let mut page = core::mem::take(&mut self.page);
         match source {
             Source::Host(data, _) => {
+                // The count wraps, and only differences are looked at (Spec O7).
                 updates = updates.wrapping_add(u16::from(replaces.is_some())).wrapping_add(self.failed_appends);
                 page.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
             }
@@ -358,7 +361,9 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         if !self.begun.contains(&at) {
             return Ok(false);
         }
+        // Whatever the answer is, the slot is used now or passed over.
         self.begun.retain(|&begun| begun != at);
+        // Spec O6: only a copy may be what the slot was begun with.
         let (Source::Copy(from) | Source::Again(from, _)) = source else { return Ok(true) };
         self.is_in_the_way(at, from)
     }
@@ -426,6 +431,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         if self.is_behind_erase(Ppn(seg.0 * self.slots)) {
             self.wait_inside()?;
         }
+        // A program that fails may still have changed a bit, so the header is read after each.
         for _ in 0..RETIRE_PROGRAMS {
             match self.program(Self::at(seg, HEADER), &[0; ENTRIES as usize]) {
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
@@ -487,6 +493,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
                 next = slot + 1;
                 is_begun = nor_bytes::is_begun(&entry);
             }
+            // This says only that the block was not open: pages on NOR are never suspect.
             scan.sealed &= !untouched;
             scan.empty &= untouched;
             scan.tags.push(nor_bytes::decode_entry(&entry));
@@ -506,7 +513,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
     }
 
     fn newer(a: u64, b: u64) -> core::cmp::Ordering {
-        // Spec O7.
+        // Spec O7: as a signed number the difference is greater than 0 for the 2^15 − 1 numbers that follow.
         (a as u16).wrapping_sub(b as u16).cast_signed().cmp(&0)
     }
 
@@ -536,6 +543,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         let clears_all =
             |begun: &[u8], wanted: &[u8]| begun.iter().zip(wanted).all(|(begun, wanted)| begun & wanted == *wanted);
         let (begun, wanted) = (self.read_entry(at)?, self.read_entry(from)?);
+        // The flags are not in it: each is cleared by itself.
         let mut fits = clears_all(&begun[..ENTRY_BODY_BYTES], &wanted[..ENTRY_BODY_BYTES]);
         let (mut part, mut offset) = ([[0; PART_BYTES]; 2], 0);
         while fits && offset < self.page_bytes {
@@ -562,6 +570,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
     /// Steps 4 and 5: the old copy becomes invalid, then the new one valid. If the bank of the old copy is erasing,
     /// they wait in the queue. If the queue is full, the call waits for the erase.
     fn supersede(&mut self, new: Ppn, old: Ppn) -> Result<(), ErrorKind> {
+        // A bank that erases takes no programs.
         if old.is_some() && self.is_behind_erase(old) {
             if self.queue.len() == QUEUE_ENTRIES {
                 self.wait_inside()?;

@@ -126,7 +126,7 @@ pub(super) fn encode_entry(lpn: Lpn, updates: u16) -> [u8; ENTRY_BODY_BYTES] {
 /// The tag of an entry, if it was completed and is not flagged invalid.
 pub(super) fn decode_entry(bytes: &[u8; ENTRY_BYTES]) -> Option<Tag> {
     let is_whole = le::get_u32(bytes, entry::CRC) == u32::from(CRC16.checksum(&bytes[entry::CHECKED]));
-    // Spec O5.
+    // Spec O5: the last two flags may be missing behind a cut, and the updates tell which copy is newer.
     if !has_flag(bytes, flag::PRE_VALID) || has_flag(bytes, flag::INVALID) || !is_whole {
         return None;
     }
