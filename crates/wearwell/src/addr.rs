@@ -52,6 +52,7 @@ impl Class {
 
     /// The class's index in arrays of [`COUNT`](Self::COUNT) entries.
     pub const fn index(self) -> usize {
+        // A class that was read from flash may be any byte.
         self.0 as usize % Self::COUNT
     }
 }
@@ -87,6 +88,7 @@ impl Divider {
     /// If `divisor` is below 2. The page count of a segment never is.
     pub(crate) fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "a segment has at least two pages");
+        // ⌈2⁶⁴ / d⌉, without a dividend of more than 64 bits.
         Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }
     }
 

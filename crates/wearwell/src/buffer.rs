@@ -82,6 +82,7 @@ impl WriteBuffer {
             }
         };
         let entry = &mut self.entries[at];
+        // A piece has at least one sector, so no shift reaches 128.
         entry.sectors |= (u128::MAX >> (128 - count)) << first;
         if !data.is_empty() {
             let from = (first * SECTOR_BYTES) as usize;
@@ -181,9 +182,11 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
         if other_stream == Some(true) {
             self.drain(piece.lpn)?;
         }
+        // The drain may have found out that the rest of the page is lost.
         if self.losses().contains(piece.lpn) {
             return Err(FtlError::Unreadable { lpn: piece.lpn });
         }
+        // If the page was in the buffer, it has an entry, or the drain has made room for one.
         if other_stream.is_none() && self.buffer().is_full() {
             self.drain_oldest()?;
         }
@@ -207,6 +210,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
             return;
         }
         let mut page = core::mem::take(self.scratch());
+        // If the page cannot be read, the buffer keeps what it has.
         let is_written = self.read_mapped(lpn, at, &mut page).is_ok() && page == data;
         *self.scratch() = page;
         if is_written {
@@ -255,6 +259,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
 
     fn merge_around(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
         let old = self.lookup(entry.lpn);
+        // An entry that is complete needs no old content, not even if that is lost.
         if old.is_some() && !self.buffer().is_complete(entry) {
             self.counters().merge_reads += 1;
             self.read_mapped(entry.lpn, old, page)?;
@@ -287,6 +292,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
             out.copy_from_slice(page.get(from..from + out.len()).unwrap_or(&[]));
             *self.scratch() = page;
         }
+        // The sectors in the buffer are newer than what is on flash.
         if let Some(entry) = self.buffer().find(piece.lpn) {
             entry.overlay(piece.first, out);
         }

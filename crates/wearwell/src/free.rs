@@ -67,6 +67,7 @@ impl FreePool {
 
     /// Free segments without those held back.
     pub(crate) fn usable(&self) -> u32 {
+        // More may be held back than are free.
         self.total.saturating_sub(self.held)
     }
 
@@ -79,6 +80,7 @@ impl FreePool {
         let bank = self.bank_of(seg);
         let place = seg.0 % self.segments_per_bank;
         assert!(!self.order[bank as usize].contains(place), "a segment is free once");
+        // The two kinds of keys never mix: a change of wear leveling sorts all anew.
         let key = by_wear.map_or(self.next_turn, u64::from);
         self.next_turn += 1;
         self.order[bank as usize].set(place, key);
@@ -102,6 +104,7 @@ impl FreePool {
             let banks = 0..self.counts.len() as u32;
             let most = banks
                 .filter(|&b| self.counts[b as usize] > 0 && !is_erasing(b))
+                // The lowest of equal banks is taken, so that equal runs give equal results.
                 .max_by_key(|&b| (self.counts[b as usize], core::cmp::Reverse(b)));
             self.active = most?;
         }

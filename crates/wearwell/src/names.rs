@@ -27,6 +27,7 @@ pub(crate) fn base(form: &str) -> &str {
 
 /// The next parameter, or its default if no parts are left.
 pub(crate) fn take_or<T: Parameter>(parts: &mut Parts<'_>, default: Option<T>) -> Option<T> {
+    // A colon with nothing behind it is a part that is empty, and is refused.
     if parts.clone().next().is_none() { default } else { T::take(parts) }
 }
 
@@ -110,6 +111,7 @@ impl Parameter for Threshold {
             None => Self::Score(text.parse().ok()?),
         };
         let (Self::Score(value) | Self::Days(value)) = threshold;
+        // `parse` also takes `nan` and `inf`.
         (value.is_finite() && value >= 0.0).then_some(threshold)
     }
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

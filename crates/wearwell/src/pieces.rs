@@ -26,6 +26,7 @@ impl Piece {
 /// # Errors
 /// [`FtlError::OutOfRange`], [`FtlError::BufferLength`].
 pub fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> Result<(), FtlError> {
+    // A sum beyond 2⁶⁴ has no end. So `pieces` may add without a check.
     if at.end().is_none_or(|end| end > capacity) {
         return Err(FtlError::OutOfRange { start: at.start, count: at.count, capacity });
     }

@@ -23,6 +23,7 @@ impl Rng {
     /// A number below `bound`, which is not 0.
     pub fn below(&mut self, bound: u32) -> u32 {
         debug_assert!(bound > 0);
+        // Each result stands for ⌊2³² / bound⌋ or ⌈2³² / bound⌉ numbers. That is even enough, and takes no division.
         (((self.next_u64() >> 32) * u64::from(bound)) >> 32) as u32
     }
 }

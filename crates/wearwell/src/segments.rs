@@ -238,6 +238,7 @@ impl Segments {
         assert!(row.state == SegState::Free && row.valid == 0, "only an empty, erased segment can be opened");
         *row = Row { invalidated: age_clock, valid: 0, state: SegState::Open(Health::Sound), class };
         self.opened[seg.index()] = age_clock;
+        // Copies raise it to what their source has (`transfer`).
         self.newest[seg.index()] = 0;
     }
 
@@ -245,6 +246,7 @@ impl Segments {
     pub(crate) fn close(&mut self, seg: Seg, age_clock: u64) {
         let SegState::Open(health) = self.state(seg) else { panic!("only an open segment can be closed") };
         self.rows[seg.index()].state = SegState::Closed(health);
+        // Many segments may be closed at one clock. Their numbers rise all the same (decision 35).
         self.last_closed = (self.last_closed + 1).max(age_clock << SAME_CLOCK_BITS);
         self.closed[seg.index()] = self.last_closed;
     }
@@ -376,6 +378,8 @@ impl Segments {
 impl Segments {
     /// The mount found the segment in use, opened for `class` at `opened`.
     pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
+        // It is closed as soon as its valid pages are known (`place_segments`), since lists of candidates depend on
+        // these.
         self.rows[seg.index()].state = SegState::Open(Health::Sound);
         self.rows[seg.index()].class = class;
         self.stamp(seg, opened);

@@ -65,6 +65,7 @@ impl Stripe {
     /// Address of a page numbered over all segments.
     #[inline]
     pub fn page(&self, number: u32) -> PageAddr {
+        // This saves the divisions of every page.
         if self.blocks == 1 {
             return PageAddr(number);
         }
@@ -95,9 +96,11 @@ impl Stripe {
     pub fn mark_bad<N: Nand>(&self, chip: &mut N, seg: Seg) -> Result<(), ErrorKind> {
         match self.mark_any(chip, seg) {
             Ok(()) => Ok(()),
+            // A chip that no longer answers takes neither an erase nor a mark.
             Err(ErrorKind::Unresponsive) => Err(ErrorKind::Unresponsive),
             Err(_) => match self.erase_last_first(chip, seg) {
                 Err(ErrorKind::Unresponsive) => Err(ErrorKind::Unresponsive),
+                // Whatever the erase has ended with, the marks decide.
                 _ => self.mark_any(chip, seg),
             },
         }
@@ -110,6 +113,7 @@ impl Stripe {
             match chip.mark_bad(block).map_err(kind) {
                 Ok(()) => marked = Ok(()),
                 Err(ErrorKind::Unresponsive) => return Err(ErrorKind::Unresponsive),
+                // One mark is enough, whatever becomes of the others.
                 Err(error) => marked = marked.or(Err(error)),
             }
         }

@@ -36,6 +36,7 @@ impl Tournament {
         let mut node = self.leaves + index as usize;
         self.tree[node] = key;
         while node > 1 {
+            // Nodes 2i and 2i + 1 are siblings.
             let min = self.tree[node].min(self.tree[node ^ 1]);
             node /= 2;
             if self.tree[node] == min {
@@ -63,6 +64,7 @@ impl Tournament {
         let mut node = 1;
         while node < self.leaves {
             node *= 2;
+            // The left child comes first: of equal keys the lowest index wins.
             if self.tree[node] != least {
                 node += 1;
             }

@@ -68,6 +68,7 @@ impl Threshold {
     fn resolve(self, slots: u32) -> f64 {
         match self {
             Self::Score(score) => score,
+            // age × (1−u) / 2u, for u = (slots − 1) / slots.
             Self::Days(days) => days * 86_400.0 / (2.0 * f64::from(slots - 1)),
         }
     }
@@ -175,6 +176,7 @@ impl ResolvedTrigger {
     /// segments are free than cleaning is to keep, and twice as many when the reserve is touched.
     pub(crate) fn pace_pages(self, free: u32, in_time_pages: u32) -> u32 {
         match self {
+            // Twice what is moved below the mark.
             _ if free < URGENT_BELOW => 2 * in_time_pages + 4,
             Self::Watermark { low, .. } if free >= low => in_time_pages.max(1),
             Self::Watermark { .. } | Self::Falling { .. } => in_time_pages + 2,

@@ -77,6 +77,7 @@ impl<N: Nand> Medium for N {
     fn into_log<V, W>(self, config: &Config<V, W>) -> Result<Self::Log, ShapeError> {
         let NandGeometry { blocks, dies, .. } = self.geometry();
         let blocks_per_segment = config.blocks_per_segment;
+        // `Stripe` takes anything else for a mistake of ours, and panics.
         if blocks_per_segment != 1 && (blocks_per_segment == 0 || !dies.is_multiple_of(blocks_per_segment)) {
             return Err(ShapeError::Segments { blocks_per_segment, blocks, dies });
         }
@@ -113,6 +114,7 @@ impl<N, E: ChipError> Kept<N, E> {
 
     /// The driver's error behind the engine's `kind`.
     pub(super) fn take_error(&mut self, kind: ErrorKind) -> Option<E> {
+        // The last error may be an older one, which the engine has dealt with.
         self.last.take().filter(|error| error.kind() == kind)
     }
 

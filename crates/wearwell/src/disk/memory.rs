@@ -36,6 +36,7 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     /// size.
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
         let Self { blocks_per_segment, .. } = *self;
+        // As `Medium::into_log` checks it: `Stripe` would panic.
         let is_even = blocks_per_segment > 0 && geometry.dies.is_multiple_of(blocks_per_segment);
         if !is_even && blocks_per_segment != 1 {
             return None;
@@ -69,6 +70,7 @@ fn shape_of(geometry: &NandGeometry, blocks_per_segment: u32) -> Option<LogShape
 /// The map, and the other tables with an entry for each page.
 fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape, pages: u32) -> Option<usize> {
     let physical = (shape.segments as usize).checked_mul(shape.slots as usize)?;
+    // As if each segment had words of its own, which is an upper bound.
     let live = shape.segments as usize * shape.slots.div_ceil(u64::BITS) as usize * size_of::<u64>();
     let sizes = Shape { logical_pages: pages, segments: shape.segments, slots: shape.slots };
     let of_placement = config.policies.place.build(sizes).table_bytes() as usize;
@@ -80,12 +82,15 @@ fn of_pages<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogS
 /// lists of the victim policy.
 fn of_segments<V: VictimChoice, W: PlaceChoice>(config: &Config<V, W>, shape: &LogShape) -> usize {
     let banks = shape.banks as usize;
+    // The 4 bytes are the count of a bank's free segments.
     let free = banks * (Tournament::bytes(shape.segments.div_ceil(shape.banks)) + size_of::<Tournament>() + 4);
     let victims = config.policies.which.table_bytes(shape.segments, shape.slots) as usize;
+    // One more class is wear leveling's.
     let open = (config.policies.place.classes() as usize + 1) * (shape.slots as usize * TAG_BYTES + 64);
     // With tag pages: the tags of a segment that is copied from, and of two in which programs failed.
     let of_tag_pages = 2 * shape.slots as usize * (TAG_BYTES + size_of::<Option<Tag>>()) + 256;
     let of_source = if shape.data_slots < shape.slots { of_tag_pages } else { 0 };
+    // 4 bytes are the count of dead pages, and 4 a place in the queue of empty segments.
     shape.segments as usize * (Segments::BYTES_PER_SEGMENT + 4 + 4) + free + victims + open + of_source
 }
 

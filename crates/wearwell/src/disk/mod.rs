@@ -166,6 +166,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     /// As [`write`](Self::write).
     pub fn discard(&mut self, pages: Range<u32>) -> Result<(), Error<C::Error>> {
         let first = self.sectors_of(pages.start);
+        // A range that ends before it begins is empty.
         let count = first.count * u64::from(pages.end.saturating_sub(pages.start));
         let discarded = self.engine.discard(Sectors { count, ..first });
         self.told(discarded)

@@ -101,6 +101,7 @@ impl<S: AgeScore> AgeWeighted<S> {
         let (valid, erases) = (segments.valid(seg), segments.erases(seg));
         let stamp = self.score.stamp(seg, segments);
         let list = &mut self.lists[valid as usize];
+        // An empty list has the bounds of members that are gone.
         if list.members == 0 {
             (list.oldest, list.least_worn) = (stamp, erases);
         } else {
@@ -112,6 +113,7 @@ impl<S: AgeScore> AgeWeighted<S> {
 
     #[inline]
     fn remove(&mut self, seg: Seg, segments: &Segments) {
+        // The valid count has changed already, so the heap tells which list the segment is in.
         if let Some(heap) = self.heaps.heap_of(seg) {
             self.lists[heap / S::WEAR_CLASSES as usize].members -= 1;
             self.heaps.remove(seg, segments);
@@ -147,7 +149,8 @@ impl<S: AgeScore> AgeWeighted<S> {
         for class in 0..S::WEAR_CLASSES {
             let heap = Self::heap(valid as u32, class);
             let Some(first) = self.heaps.first(heap) else { continue };
-            // The least erase count of this class that the list can hold.
+            // The least erase count of this class that the list can hold. The subtraction may wrap, because the number
+            // of classes divides 2³².
             let bound = least_worn + class.wrapping_sub(least_worn) % S::WEAR_CLASSES;
             oldest = oldest.min(self.heaps.stamp(first));
             least = least.min(bound);
@@ -191,12 +194,15 @@ impl<S: AgeScore> AgeWeighted<S> {
 
     /// The best of the candidates that are `wanted`.
     fn best_of(&mut self, segments: &Segments, clock: AgeClock, wanted: impl Fn(Seg) -> bool) -> Option<Seg> {
+        // The list that can hold the best is looked through first, because a good score rules out most others.
         let top = self.bound(clock);
         let mut best = None;
         self.search(top, segments, clock, &wanted, &mut best);
+        // It is not looked through again below.
         self.bounds[top] = f64::NEG_INFINITY;
         for valid in 0..self.bounds.len() {
             let bound = self.bounds[valid];
+            // A bound that only equals the score counts: the tie may go to a segment in that list.
             if bound > f64::NEG_INFINITY && best.is_none_or(|best: Best| bound >= best.score) {
                 self.search(valid, segments, clock, &wanted, &mut best);
             }

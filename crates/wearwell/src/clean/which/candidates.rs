@@ -29,6 +29,7 @@ impl Candidates {
 
     /// Adds a segment, if it is not there already.
     pub(super) fn insert(&mut self, seg: Seg) {
+        // A full segment that was entered as one has lost its first page.
         if self.place[seg.index()] != ABSENT {
             return;
         }
@@ -42,6 +43,7 @@ impl Candidates {
             return;
         }
         self.list.swap_remove(place as usize);
+        // If it was the last, nothing has moved.
         if let Some(moved) = self.list.get(place as usize) {
             self.place[moved.index()] = place;
         }

@@ -49,6 +49,7 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
     fn raise(&mut self, segments: &Segments) {
         let mut by_valid = alloc::vec![0_u32; segments.slots() as usize];
         for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
+            // A candidate is not full, so there is an entry for it.
             by_valid[segments.valid(seg) as usize] += 1;
         }
         let wanted = self.segments / 16 + 1;
@@ -59,6 +60,7 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
                 seen += count;
                 seen >= wanted
             })
+            // With fewer candidates than that, all take part.
             .map_or(segments.slots(), |valid| valid as u32);
         for seg in segments.all().filter(|&s| segments.is_candidate(s)) {
             self.enter(seg, segments);
@@ -83,6 +85,7 @@ impl<const LEVELS: bool> VictimSelection for Greedy<LEVELS> {
 
     fn removed(&mut self, seg: Seg, segments: &Segments) {
         debug_assert!(segments.state(seg) != SegState::Free, "removed before it is freed");
+        // A segment above the limit is absent already, and stays so.
         self.tournament.remove(seg.0);
     }
 

@@ -43,6 +43,7 @@ impl AgeClock {
     /// Age of something stamped `since`.
     #[inline]
     pub fn age(self, since: u64) -> f64 {
+        // `Segments::sealed` may run ahead of the clock (decision 35).
         self.now.saturating_sub(since) as f64 * self.unit
     }
 }
@@ -73,6 +74,7 @@ pub trait VictimSelection: Debug {
         let candidates = segments.all().filter(|&seg| segments.is_candidate(seg) && wanted(seg));
         let score = |seg: &Seg| self.score(*seg, segments, clock);
         let worse = |a: &Seg, b: &Seg| {
+            // `max_by` takes the greatest, which has to be the least worn, so `b` is compared with `a`.
             let by_wear = (segments.erases(*b), b.0).cmp(&(segments.erases(*a), a.0));
             score(a).total_cmp(&score(b)).then(by_wear)
         };

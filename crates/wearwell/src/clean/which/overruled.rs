@@ -32,6 +32,7 @@ impl<P: VictimSelection> Overrulable for Overruled<P> {
         if self.policy.takes_fewest_valid() {
             return self.policy.best(segments, clock, rng);
         }
+        // A device that is never short of segments takes no memory for this.
         let fewest = self.fewest.get_or_insert_with(|| {
             let mut all = Greedy::new(segments.count(), segments.slots());
             segments.all().filter(|&s| segments.is_candidate(s)).for_each(|s| all.added(s, segments));

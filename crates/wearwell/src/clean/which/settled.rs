@@ -59,14 +59,17 @@ impl Settled {
             let key = |seg: Seg| (segments.erases(seg), seg.0);
             score > other_score || (score == other_score && key(seg) < key(other))
         };
+        // Each turn moves a segment over, or ends, so the loop ends.
         loop {
             let settled = first.map(|(_, seg)| seg);
             let Some(restless) = best(&mut self.restless) else { return settled };
+            // Both scores have the same weight, so a score is one of the ages, times that weight.
             let bound = self.half * self.restless.score(restless, segments, clock);
             if first.is_some_and(|first| is_before(first, (bound, restless))) {
                 return settled;
             }
             let score = self.settled.score(restless, segments, clock);
+            // It has not settled: its score is the bound, and no other is better.
             if score > bound {
                 return Some(restless);
             }

@@ -60,6 +60,7 @@ impl VictimSelection for WindowedGreedy {
 
     fn removed(&mut self, seg: Seg, _segments: &Segments) {
         let (before, after) = (self.prev[seg.index()], self.next[seg.index()]);
+        // It is not in the list: a full segment was chosen, because of its wear or its health.
         if before == END && after == END && self.head != seg.0 {
             return;
         }
