@@ -44,10 +44,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B4.
         for index in 0..recovery.commits.len() {
             let seg = recovery.commits[index].seg;
+            // The first and the last page of a data block never say the capacity.
             for page in 1..self.shape.pages - 1 {
                 if recovery.capacity.is_sure {
                     return Ok(());
                 }
+                // `read_tag` has each tag looked at, and fails at one of another capacity.
                 self.read_tag(self.page_in(seg, page), recovery)?;
             }
         }

@@ -63,6 +63,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             kept = others;
         }
+        // Of all commits, also of those that do not stay (B13.3).
         let first_commit = older.last().map_or(newest.seq, |oldest| oldest.seq);
         let segs: Vec<Seg> = kept.iter().map(|commit| commit.seg).collect();
         let blocks = if may_fade { self.count_older(newest.lbn, &segs, first_commit, recovery)? } else { 0 };
@@ -83,6 +84,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.list_idle(newest, kept, recovery)?;
         }
         for (index, commit) in older.iter().enumerate() {
+            // `kept` is the beginning of `older`, so the place tells.
             let stays = may_fade && index < kept.len();
             recovery.stale.push((commit.seg, stays.then_some(commit.lbn)));
         }
@@ -137,6 +139,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if self.faded.is_some() {
             return Err(ErrorKind::Uncorrectable.into());
         }
+        // Spec B10: what the commit has, and reads as erased, is gone like what cannot be read.
         let held = self.map.pages_of(commit.lbn) as usize;
         let erased = scanned.tags[..held].iter_mut().filter(|tag| **tag == TagRead::Erased);
         erased.for_each(|tag| *tag = TagRead::Unreadable);
@@ -181,10 +184,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut copies = Vec::new();
         for scanned in &recovery.scanned {
             let is_undone = scanned.what == Block::Undone;
+            // The first page that shares cells with the commit.
             let commit_group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
+            // In a primary block a cut may have hit a page that was programmed into a gap, where nothing was before.
             let may_lose = scanned.what == Block::Whole || scanned.what == Block::Holes && !self.has_primaries();
             let programmed = scanned.programmed();
+            // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.
             let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 let at = self.page_in(scanned.seg, page);
@@ -210,6 +216,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     }
                     _ => continue,
                 };
+                // The last logical block may end beyond the device.
                 if copy.lpn.0 >= self.config.logical_pages {
                     continue;
                 }
@@ -240,6 +247,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // nothing says which: both stay until they are merged.
         for pair in copies.windows(2) {
             if (pair[0].lpn, pair[0].seq) == (pair[1].lpn, pair[1].seq) {
+                // The first of a pair is the one that counts.
                 recovery.fragile.insert(pair[0].at);
             }
         }
@@ -296,6 +304,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for &Record { lbn, seq, at } in records {
             let mut record = core::mem::take(&mut self.record);
             let read = self.pages.read(at, &mut record);
+            // A cut may have hit the record: the mount begins anew without it.
             if read.is_err() && recovery.fragile.contains(&at) {
                 self.faded = Some(at);
                 return Err(ErrorKind::Uncorrectable.into());

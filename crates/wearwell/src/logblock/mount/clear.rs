@@ -36,6 +36,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut map = BlockMap::new(self.config.logical_pages, self.shape.pages, overlays.min(self.map.blocks()));
         map.take_blocks_of(&self.map);
         self.map = map;
+        // There may be more than the configuration allows. They are served, and no other is opened before they are
+        // fewer.
         self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
         for scanned in logs {
             self.open_found_log(scanned, recovery);
@@ -91,6 +93,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.note_programmed_tags(lbn, &scanned.tags);
             // Which pages were being programmed is not known: after a cut, none are.
             if !recovery.continues {
+                // Asked before the block is closed, behind which none has room.
                 self.suspect[scanned.seg.index()] = self.has_room_in_place(lbn);
                 self.close_primary(lbn);
             }
@@ -108,12 +111,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time; but
     /// first, what a cut may have hit is merged.
     pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        // On a blank chip no count is known.
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
+        // Their counts are not known. With 0, wear leveling would take them for new.
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
             self.erases[seg.index()] = mean;
         }
         self.spread = EraseSpread::of(self.good_erases());
         for &seg in &recovery.blank {
+            // Spec B14: what reads as erased behind a cut may be weak.
             self.suspect[seg.index()] |= !recovery.continues;
             self.add_free(seg);
         }
@@ -122,6 +128,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
+        // Before the suspects are listed, since it adds logical blocks that are merged first.
         self.doubt_kept_merges(recovery)?;
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
@@ -173,6 +180,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (undone, others): (Vec<&Scanned>, Vec<_>) =
             recovery.scanned.iter().partition(|scanned| scanned.what == Block::Undone);
         for scanned in undone.into_iter().chain(others) {
+            // A data block, or a log block from which a page was chosen.
             if self.uses[scanned.seg.index()] != Use::Taken {
                 continue;
             }
@@ -359,12 +367,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.erase_blocks_of(lbn)?;
             }
         }
+        // Last of all: until the blocks are erased, only the records say that they are dead.
         recovery.records.iter().try_for_each(|records| self.release(records.seg))
     }
 
     /// Merges logical blocks with pages that a cut may have hit. If no block is left to merge to, what can be read
     /// can be read for now: the older copies stay, and nothing is written any more that would hide what was last.
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
+        // From here on `copy_page` knows them: one that cannot be read has faded, and is not lost.
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
             self.make_room_to_rescue(recovery)?;
@@ -394,6 +404,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless()).filter(is_stale);
             let headless = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg);
             let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
+            // It is erased here, and must not be a second time.
             recovery.stale.retain(|&(stale, _)| stale != seg);
             self.release(seg)?;
         }

@@ -23,6 +23,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// anew.
     pub(super) fn find_last(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         recovery.last = self.last_programmed(recovery);
+        // Each round takes a commit away, or is the last one.
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
@@ -34,6 +35,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             // Spec B8.1.
             if !self.is_harmed(&commit, recovery)? {
+                // Spec B12.5.
                 let pages = (0..self.shape.pages).map(|page| self.page_in(seg, page));
                 recovery.fragile.extend(pages.filter(|at| !recovery.faded.contains(at)));
                 recovery.commits.push(commit);
@@ -97,6 +99,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page of a block with a commit cannot be read.
     pub(super) fn has_gaps(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
+        // All but the last, which is the commit and was read.
         self.any_reads(TagRead::Unreadable, seg, self.shape.pages - 1, recovery)
     }
 
@@ -135,8 +138,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let appended = self.last_appended(recovery, |_| true).map(|(_, at)| at);
         recovery.appended = appended;
         let unpadded = self.last_appended(recovery, |tag| tag.kind != Content::Pad).map(|(_, at)| at);
+        // Spec B12.6.
         let last = appended.into_iter().chain(unpadded);
         recovery.fragile.extend(last.flat_map(|last| self.group_of(last)));
+        // Spec B12.7.
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
             let end = scanned.programmed();
             let first = (end - 1) / self.shape.group * self.shape.group;
@@ -164,6 +169,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A page, and those before it that share cells with it.
     fn group_of(&self, at: Ppn) -> impl Iterator<Item = Ppn> + use<M, P> {
+        // Groups are counted from the beginning of a block, whose pages need not be a multiple of them.
         let first = at.0 - at.0 % self.shape.pages % self.shape.group;
         (first..=at.0).map(Ppn)
     }
@@ -233,6 +239,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// that is gone may have decayed itself, while the commit was cut. What takes fewer faults is believed: one cut
     /// in the commit explains all that is `harmed` there, and one in the erase all that is gone.
     fn lacks_sources(&mut self, commit: &Commit, harmed: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
+        // Spec B8.4.
         let older = recovery.commits.iter().filter(|older| older.lbn == commit.lbn);
         if let Some(old) = older.min_by_key(|older| older.seq) {
             let (seq, seg, is_whole) = (old.seq, old.seg, old.holes.is_none());
@@ -242,9 +249,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
+        // Spec B8.6.
         if self.has_whole_group(&merged) {
             return Ok(true);
         }
+        // Spec B8.5.
         let has_copy = |tag: &Tag| recovery.scanned.iter().any(|scanned| scanned.has_copy_of(tag));
         let is_left = |read: &&TagRead| {
             let TagRead::Tag(tag) = read else { return false };

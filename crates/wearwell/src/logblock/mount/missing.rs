@@ -50,6 +50,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     .collect();
             }
             Some(lbn) if !self.shares_logs() => self.map.range(lbn),
+            // Of a shared log block, or if no tag says whose block it was, any page may be gone.
             _ => 0..self.map.logical_pages(),
         };
         pages.map(Lpn).collect()
@@ -68,7 +69,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if recovery.report.clean {
                 self.restore_after_failures()?;
             }
+            // Not `merge`: that drops a logical block without pages, and the loss would be forgotten.
             match self.merge_to(lbn, MergeCause::Upkeep, false) {
+                // Each has a record in its place, to which the map points.
                 Ok(()) => missing.into_iter().for_each(|lpn| self.map.set_mapped(Lpn(lpn), true)),
                 // They are errors for as long as the device is on. The next write says it again.
                 Err(FtlError::WornOut { .. }) => break,

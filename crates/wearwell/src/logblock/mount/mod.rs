@@ -350,6 +350,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             match ftl.recover(&faded) {
                 Ok(report) => return Ok((ftl, report)),
+                // Each round takes a page more for unreadable, so this ends.
                 Err(_) if ftl.faded.is_some() => {
                     faded.extend(ftl.faded);
                     (pages, probe) = (ftl.pages, ftl.probe);
@@ -372,7 +373,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in (0..self.shape.segments).map(Seg) {
             self.look_at(seg, &mut recovery)?;
         }
+        // Only a chip without a block of ours is read as a whole.
         recovery.report.never_formatted = recovery.has_nothing() && self.is_blank()?;
+        // Before anything on the chip is changed.
         self.check_capacity(&mut recovery)?;
         // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
@@ -426,6 +429,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.good_segments += 1;
         let last_page = self.page_in(seg, self.shape.pages - 1);
+        // The last page first: of a data block that lacks none, it is the only one that is read.
         let last = self.read_tag(last_page, recovery)?;
         if let TagRead::Tag(tag) = last
             && tag.role.is_commit()
@@ -439,10 +443,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
                     scanned.keep(self.shape.pages - 1, tag);
                     match scanned.tags[0] {
+                        // Since version 3 such a commit has no erase count, but the first page does (decision 19).
                         _ if tag.says_erases() => {}
                         TagRead::Tag(head) if head.says_erases() => self.believe_erases(seg, &head, recovery),
                         _ => recovery.uncounted.push(seg),
                     }
+                    // Spec B8.2, B8.3: an erase has begun, and goes on before the rescue.
                     if scanned.lacks_held(held.into(), tag.seq) {
                         recovery.stale.push((seg, None));
                         return Ok(());
@@ -458,6 +464,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.believe_erases(seg, &tag, recovery);
             if tag.kind == Content::CleanMark {
                 let found = Mark { seg, seq: tag.seq, continues: tag.lpn == Lpn(0) };
+                // A segment that could be neither erased nor marked bad keeps an older one.
                 let (newer, older) = match recovery.mark {
                     Some(other) if other.seq > found.seq => (other, Some(found)),
                     other => (found, other),
@@ -469,7 +476,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let primaries = self.has_primaries();
         match first {
+            // A primary block may have pages between two that were never programmed, so each of them is looked at.
             TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
+            // A merge that was cut before its commit, or a block that was being erased: nothing in it is needed.
             TagRead::Tag(tag) if tag.role == Role::MergeHead && last == TagRead::Erased => {
                 recovery.stale.push((seg, None))
             }
@@ -535,6 +544,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Spec B6.
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
             TagRead::Tag(tag) if recovery.faded.contains(&at) => {
+                // The page does not count, but its number is used up.
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 TagRead::Unreadable
             }
@@ -543,6 +553,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
+        // `NO_ERASES` is greater, too: a tag that says no count is passed over.
         if tag.erases < IMPLAUSIBLE_ERASES {
             self.erases[seg.index()] = tag.erases;
             recovery.known_erases += u64::from(tag.erases);
