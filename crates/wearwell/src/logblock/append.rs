@@ -31,6 +31,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Scheme::Fast => self.put_in_shared_log(lpn, data, 0),
             Scheme::FastByStream => self.put_in_shared_log(lpn, data, stream),
         };
+        // The page may be on flash all the same: `unmap` then records its discard, though the map does not know it.
         self.has_failed_writes |= written.is_err();
         self.stats.host_programs += u64::from(written.is_ok());
         written
@@ -38,6 +39,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
     pub(super) fn prepare(&mut self) -> Result<(), FtlError> {
+        // Taken out first, because `erase` asserts that there is no mark. It is put back only if it cannot go.
         let Some(mark) = self.clean_mark.take() else { return Ok(()) };
         // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
         let is_retired = self.uses[mark.index()] == Use::Bad;
@@ -53,6 +55,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns
     /// false if there was none.
     pub(super) fn keep_up(&mut self) -> Result<bool, FtlError> {
+        // The reserve comes first: a merge takes a free segment before it gives one back.
         if self.lacks_reserve() {
             self.restore_reserve()?;
         } else if let Some(lbn) = self.weak.pop() {
@@ -62,6 +65,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         } else if self.is_reclaiming() {
             self.reclaim_dead()?;
         } else if self.folding {
+            // One block for each host page (decision 23): to fold up to the second mark at once would make one command
+            // wait.
             self.fold_one()?;
             self.check_folding();
         } else {
@@ -93,6 +98,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
     fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: Recycling) -> Result<(), FtlError> {
         let (lbn, _) = self.map.split(lpn);
+        // A round without an append recycles or evicts a log block, or loses a segment for good. So this ends.
         loop {
             let id = match self.logs.current(lbn) {
                 Some(id) if self.logs.get(id).next < self.shape.pages => id,
@@ -100,6 +106,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.recycle(lbn, id, policy)?;
                     continue;
                 }
+                // The log block takes one of the free segments, and the reserve has to be left behind it.
                 None if self.logs.is_full() || self.free.total() <= self.reserve() => {
                     self.evict()?;
                     continue;
@@ -118,6 +125,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         let oldest = self.logs.all().min_by_key(|(_, log)| log.used);
+        // Without a log block there is nothing that a merge could gain.
         let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.worn_out()) };
         self.merge_log(lbn, id)
     }
@@ -133,11 +141,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// block in order becomes the data block with its last page: a switch merge (Lee '07, section 3). False if the
     /// program failed; the log block has then been emptied and given up.
     pub(super) fn append(&mut self, id: LogId, lpn: Lpn, data: &[u8]) -> Result<bool, FtlError> {
+        // The state before this page: the match and the counts below compare with it.
         let log = *self.logs.get(id);
         let (lbn, offset) = self.map.split(lpn);
         let is_next = log.owner == Some(lbn) && offset == log.next;
         let switches = is_next && log.is_prefix() && offset + 1 == self.shape.pages && self.switches();
         let role = match log.next {
+            // In place of a lost page the block has a record. Only behind such a commit does a mount look at each page.
             _ if switches && self.has_losses(lbn) => Role::commit_with_gaps(offset),
             _ if switches => Role::Commit,
             0 => Role::LogHead,
@@ -149,6 +159,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Ok(()) => {}
             Err(error) => return self.give_up_log(id, error).map(|()| false),
         }
+        // The page is durable, so the tables may change. A program that failed has left the older copy in the map.
         self.lost.forget(lpn);
         self.logs.append(id, lpn);
         self.map.set_mapped(lpn, true);
@@ -159,6 +170,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         grown.in_order += u32::from(is_next && log.in_order == log.next);
         if switches {
             self.stats.switch_merges += 1;
+            // An error from here on finds the page written: `drop_if_written` sees to that.
             self.adopt(lbn, log.seg)?;
         }
         Ok(true)
@@ -173,11 +185,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// happened or not it is erased, and the error is the host's.
     #[cold]
     pub(super) fn give_up_log(&mut self, id: LogId, error: ErrorKind) -> Result<(), FtlError> {
+        // Closed first: emptying a shared log block pads the others, and must not program behind the page that failed.
         self.logs.close_to_appends(id);
         let (seg, owner) = (self.logs.get(id).seg, self.logs.get(id).owner);
         if let Some(lbn) = owner {
             return self.give_up(seg, lbn, error);
         }
+        // Noted before it is emptied: `release` retires a condemned segment and erases any other.
         let answer = self.note_failure(seg, error)?;
         self.reclaim(id)?;
         answer

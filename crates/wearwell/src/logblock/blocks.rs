@@ -29,7 +29,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Takes an erased segment: the next in turn, or the most worn one.
     pub(super) fn take_free(&mut self, most_worn: bool) -> Result<Seg, FtlError> {
+        // An erase that fails retires its segment, so each round has a free one less.
         loop {
+            // There is one bank, and `erase` waits: no segment is passed over because another one erases.
             let seg =
                 if most_worn { self.free.most_worn(|s| self.erases[s.index()]) } else { self.free.next(|_| false) };
             let seg = seg.ok_or_else(|| self.worn_out())?;
@@ -47,6 +49,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn release(&mut self, seg: Seg) -> Result<(), FtlError> {
         debug_assert!(!matches!(self.uses[seg.index()], Use::Free | Use::Bad));
         self.uses[seg.index()] = Use::Taken;
+        // The chip's contract wants a block in which a program failed retired, so it is not erased again.
         if let Some(at) = self.condemned.iter().position(|&s| s == seg) {
             self.condemned.swap_remove(at);
             return self.retire(seg);
@@ -68,6 +71,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
         assert!(self.clean_mark.is_none(), "the mark of a clean shutdown goes first");
         let mut erased = self.pages.erase(seg);
+        // The block may be erased or not, and an erase more does no harm. Given up, it would be out of use for a while.
         for _ in 0..ERASE_RETRIES {
             if erased == Err(ErrorKind::Other) {
                 erased = self.pages.erase(seg);
@@ -79,6 +83,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.retire(seg)?;
                 return Ok(false);
             }
+            // The segment stays `Taken`, out of use until the next mount: nothing tells what it holds.
             Err(error) => return Err(FtlError::Chip(error)),
         }
         self.suspect[seg.index()] = false;
@@ -86,6 +91,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
+        // Not collected: `count_erase` looks at all counts only when the last segment with the least one was erased.
         let good = self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad);
         self.spread.count_erase(erases, good.map(|(&erases, _)| erases));
         self.erases_since_move += 1;
@@ -102,6 +108,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
+        // Counted anew: the segment may have been the only one with the least or the greatest count.
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;
@@ -133,6 +140,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// appended: what the program has left may fade, and a mount takes it for the page that a cut hit only as long as
     /// no page is newer.
     pub(super) fn leave_condemned(&mut self) -> Result<(), FtlError> {
+        // A copy, since `release` takes segments off the list.
         for seg in self.condemned.clone() {
             self.prepare()?;
             let left = match self.uses[seg.index()] {
@@ -141,6 +149,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     None => self.reclaim(id),
                 },
                 Use::Data(lbn) => self.merge(lbn, MergeCause::Upkeep),
+                // Records of dead blocks: the next record takes their place, and the segment is released.
                 _ => Ok(()),
             };
             match left {
@@ -156,6 +165,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// one.
     #[cold]
     pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
+        // Noted first, so that the merge retires the segment when it releases it.
         let answer = self.note_failure(seg, error)?;
         self.merge(lbn, MergeCause::Upkeep)?;
         answer
@@ -183,6 +193,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.suspect[seg.index()] = true;
                 Ok(Err(FtlError::Chip(error)))
             }
+            // `Uncorrectable` is one of these: a page faded while a mount copied it, and the mount begins anew.
             _ => Err(FtlError::Chip(error)),
         }
     }
@@ -196,10 +207,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Moves the data of the least worn segment to the most worn free one, if that has been erased more often: data
     /// that stays put frees a segment that has been spared (FSAF '09, section 5.1).
     pub(super) fn level_wear(&mut self) -> Result<(), FtlError> {
+        // Whatever comes of it: the next move waits for as many erases again.
         self.wear_due = false;
         self.erases_since_move = 0;
         let uses = (0_u32..).zip(&self.uses);
         let data = uses.filter_map(|(seg, used)| if let Use::Data(lbn) = used { Some((Seg(seg), *lbn)) } else { None });
+        // Ties go to the lowest number, so that equal runs give equal results (invariant 8).
         let least: Option<(Seg, Lbn)> = data.min_by_key(|(seg, _)| (self.erases[seg.index()], seg.0));
         let (Some((seg, lbn)), Some(worn)) = (least, self.free.most_worn(|s| self.erases[s.index()])) else {
             return Ok(());

@@ -97,6 +97,7 @@ impl BlockConfig {
         match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => logs,
             Scheme::Fast | Scheme::FastByStream => {
+                // Each page of a shared log block may be of another logical block.
                 logs.saturating_mul(shape.pages).min(self.logical_pages.div_ceil(shape.pages))
             }
         }
@@ -105,9 +106,11 @@ impl BlockConfig {
     /// Checks that the device can be made.
     pub(super) fn check(&self, shape: &PagesShape) -> Result<(), ConfigError> {
         let physical_pages = u64::from(shape.segments) * u64::from(shape.pages);
+        // Page numbers have 32 bits, and the greatest is `Ppn::NONE`.
         if physical_pages >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages });
         }
+        // The write buffer has a bit for each of at most 128 sectors.
         if shape.page_bytes > 65_536 {
             return Err(ConfigError::PageTooLarge { page_bytes: shape.page_bytes });
         }
@@ -118,14 +121,18 @@ impl BlockConfig {
         if self.log_blocks < least {
             return Err(ConfigError::TooFewLogBlocks { log_blocks: self.log_blocks, least });
         }
+        // `primary-replacement` takes what is free, whatever `log_blocks` says. It needs one.
         let logs = if self.scheme == Scheme::PrimaryReplacement { 1 } else { self.log_blocks };
+        // `log_blocks` may be any number, and must not wrap to one that fits.
         let reserve_segments = logs.saturating_add(RESERVE_SEGMENTS + self.record_segments());
         if self.reclaim != Reclamation::AtOnce {
             self.check_reclaim(shape)?;
         }
+        // A discard record has a bit for each page of a logical block.
         if shape.pages.div_ceil(8) > shape.page_bytes {
             return Err(ConfigError::SegmentTooLarge { pages: shape.pages, page_bytes: shape.page_bytes });
         }
+        // The first page says what a block is, and the last one that it is complete: these are two.
         if shape.pages < 2 || shape.segments <= reserve_segments {
             return Err(ConfigError::TooFewBlocks { segments: shape.segments, pages: shape.pages, reserve_segments });
         }
@@ -134,6 +141,7 @@ impl BlockConfig {
             return Err(ConfigError::OneGroup { pages: shape.pages });
         }
         let reserve_pages = u64::from(reserve_segments) * u64::from(shape.pages);
+        // The last logical block takes a whole segment, however few pages it has.
         let logical_pages = u64::from(self.logical_pages.div_ceil(shape.pages)) * u64::from(shape.pages);
         if logical_pages + reserve_pages > physical_pages {
             return Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages });

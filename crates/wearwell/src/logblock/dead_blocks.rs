@@ -58,6 +58,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Notes that nothing is left of a logical block.
     pub(super) fn note_dead(&mut self, lbn: Lbn) {
         debug_assert!(self.map.mapped_in(lbn) == 0 && self.keeps_dead());
+        // The record of dead blocks says it for all of its pages, so no discard record is needed.
         self.dirty[lbn.index()] = false;
         if !self.dead.blocks.contains(&lbn) {
             self.dead.blocks.push_back(lbn);
@@ -71,6 +72,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Dead pages may be written again: what is there goes first.
     pub(super) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        // Cheapest first: mostly nothing is dead, and the list is searched from its beginning.
         let is_dead = self.has_dead() && self.map.mapped_in(lbn) == 0 && self.dead.blocks.contains(&lbn);
         if is_dead { self.drop_block(lbn) } else { Ok(()) }
     }
@@ -84,6 +86,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             used_blocks: self.good_segments - self.free.total(),
             blocks: self.good_segments,
         };
+        // Kept, because reclamation begins at one mark and ends at another (FSAF '09, section 4.3).
         self.dead.reclaiming = self.has_dead() && rule.goes_on(self.dead.reclaiming, now);
         self.dead.reclaiming
     }
@@ -149,8 +152,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             && let Some((_, log)) = self.logs.all().min_by_key(|(_, log)| log.used)
             && let Some(owner) = log.owner
         {
+            // Not `merge`: that drops a logical block without pages, and would come back here.
             self.merge_to(owner, MergeCause::Recycle, false)?;
         }
+        // Each failure takes a segment, so this ends in `take_free` at the latest.
         loop {
             let seg = self.take_free(false)?;
             let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);
@@ -201,6 +206,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     self.dead.records = Some((seg, end));
                     return Ok(());
                 }
+                // The segment stays until the next record is in another one: what its records say still counts.
                 Err(error) => self.note_failure(seg, error)??,
             }
         }
@@ -214,6 +220,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Err(error) => self.put_back(seg, error)?,
             }
         }
+        // Not before: until the new record stands, only the old ones say that these blocks are dead.
         let old = core::mem::replace(&mut self.dead.records, records);
         old.map_or(Ok(()), |(seg, _)| self.release(seg))
     }
@@ -229,6 +236,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
             let mut record = core::mem::take(&mut self.record);
             record.fill(0);
+            // `check_reclaim` has made sure that a page has a bit for each logical block.
             if M::STORES && kind == Content::Dead {
                 self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
             }

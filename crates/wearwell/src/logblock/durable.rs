@@ -17,6 +17,7 @@ use crate::ftl::{FtlError, Probe};
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Makes everything programmed so far safe from later programs.
     pub(super) fn pad(&mut self) -> Result<(), FtlError> {
+        // Nothing was programmed since the mark of a clean shutdown, and a program would make it false.
         if self.shape.group == 1 || self.clean_mark.is_some() {
             return Ok(());
         }
@@ -27,6 +28,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Fills the last group of pages of primary blocks, so that no later program endangers what is in it.
     fn pad_primaries(&mut self) -> Result<(), FtlError> {
         while let Some(lbn) = self.unpadded.pop() {
+            // The logical block may have been dropped since it was listed.
             let Some(seg) = self.map.data(lbn) else { continue };
             let places = self.places_of(lbn);
             let next = places
@@ -39,12 +41,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let offset = place - places.start;
                 let (lpn, erases) = (self.map.join(lbn, offset), self.erases[seg.index()]);
                 let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Pad, role: Role::InPlace };
+                // Whether this succeeds or not, the place must not be programmed again before an erase.
                 self.programmed.set(Lpn(place), true);
                 match self.program_meta(self.page_in(seg, offset), &tag) {
                     Ok(()) => {}
                     Err(error) => {
                         self.close_primary(lbn);
                         self.give_up(seg, lbn, error)?;
+                        // The logical block has moved, so nothing here needs padding any more.
                         break;
                     }
                 }
@@ -55,6 +59,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Fills the last group of pages of log blocks, likewise.
     fn pad_logs(&mut self) -> Result<(), FtlError> {
+        // If a program fails, merges close log blocks of this list, too. An unused entry has no page, and none is
+        // padded.
         let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
         for id in open {
             while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
@@ -76,6 +82,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// First page behind the group that the page before `next` lies in.
     fn group_end(&self, next: u32) -> u32 {
+        // The last group of a segment may be cut short.
         next.next_multiple_of(self.shape.group).min(self.shape.pages)
     }
 
@@ -91,6 +98,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return self.drop_block(lbn);
         }
         if !M::TAGGED {
+            // Without tags there is no mount that could bring a page back.
             self.dirty[lbn.index()] = false;
             return if nothing_left { self.drop_block(lbn) } else { Ok(()) };
         }
@@ -101,6 +109,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         match log.filter(|&id| self.logs.get(id).next < self.shape.pages) {
             Some(id) => self.append_record(id, lbn)?,
+            // No log block is opened for a record alone (decision 21).
             None => self.merge(lbn, MergeCause::Recycle)?,
         }
         // All that a shared scheme leaves of a logical block without pages is the record. If that has failed, or what

@@ -30,8 +30,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.buffer.drop_superseded(lpn);
         let (lbn, offset) = self.map.split(lpn);
         if !self.map.is_mapped(lpn) {
+            // A write that failed may have left the page on flash: a mount would find it if nothing recorded the
+            // discard.
             return self.has_failed_writes.then_some(lbn);
         }
+        // Before the page leaves the map, which says where it lies.
         self.dead_pages.add(self.segment_of(self.map.lookup(lpn)));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
@@ -48,6 +51,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
     fn drop_if_empty(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+        // In shared log blocks lie pages of others, so they cannot be erased: a flush records the discards.
         if self.shares_logs() || self.map.mapped_in(lbn) > 0 {
             return Ok(());
         }
@@ -94,6 +98,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
+        // At its place lies the record of the loss, which would read as zeros.
         if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
@@ -106,6 +111,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
                 Ok(())
             }
             Err(ErrorKind::Uncorrectable) => {
+                // Where no write is taken, a cut may have hit the page in the map: others that hold the same are asked.
                 let mut same = self.same.iter().filter(|&&(held, _)| held == lpn);
                 let found = same.any(|&(_, at)| self.pages.read(at, page).is_ok());
                 if found { Ok(()) } else { Err(FtlError::Unreadable { lpn }) }
@@ -174,11 +180,13 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         self.writable?;
         let per_page = self.sectors_per_page();
         let mut touched = None;
+        // A part of a page cannot be unmapped, and stays as it is.
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
             if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
                 list(&mut self.dirty_list, lbn, self.map.blocks());
             }
+            // The pages of a logical block follow one another: what is left of it is counted once, behind the last.
             if let Some(previous) = touched.replace(lbn)
                 && previous != lbn
             {
@@ -191,6 +199,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     fn flush(&mut self) -> Result<(), FtlError> {
         self.stats.flushes += 1;
         self.drain_all()?;
+        // No write or discard was taken since the mount, so there is nothing to record.
         if self.writable.is_err() {
             return self.report_losses();
         }
@@ -205,6 +214,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
                 self.dirty_list.pop();
             }
         }
+        // Only now: `record_discards` may have found logical blocks of which nothing is left.
         self.record_dead()?;
         self.pad()?;
         self.report_losses()
@@ -231,10 +241,13 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
+        // Behind a mark nothing has changed, so it is still true.
         if !M::TAGGED || self.clean_mark.is_some() || self.writable.is_err() {
             return Ok(());
         }
+        // No record of dead blocks outlives a run of the engine (docs/src/design/discards.md).
         self.forget_records()?;
+        // One stays free beside the mark. Should the mark's erase fail, a merge has still a place.
         if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
     }
 }

@@ -66,6 +66,7 @@ impl Logs {
             holds: vec![Lpn(0); capacity as usize * pages as usize],
             by_seg: vec![NONE; segments as usize],
             current: vec![NONE; logical_blocks as usize],
+            // Taken from the end, so the lowest number is used first.
             unused: (0..capacity).rev().collect(),
             limit,
             pages,
@@ -75,6 +76,7 @@ impl Logs {
 
     pub(super) fn table_bytes(&self) -> u64 {
         let entries = self.table.capacity() * size_of::<LogBlock>();
+        // `unused` has room for every entry of the table.
         (entries + (self.holds.len() + self.by_seg.len() + self.current.len() + self.table.len()) * 4) as u64
     }
 
@@ -105,6 +107,7 @@ impl Logs {
         let log = core::mem::replace(self.get_mut(id), UNUSED);
         self.unused.push(id.0);
         self.by_seg[log.seg.index()] = NONE;
+        // Behind a mount a logical block may have several, of which another one is current.
         if let Some(owner) = log.owner
             && self.current[owner.index()] == id.0
         {

@@ -44,6 +44,7 @@ impl Bits {
         let (mut from, mut count) = (range.start, 0);
         while from < range.end {
             let to = range.end.min((from / 64 + 1) * 64);
+            // From 1 to 64 bits of a word, so neither shift reaches 64.
             let mask = (u64::MAX >> (64 - (to - from))) << (from % 64);
             count += (self.0[from as usize / 64] & mask).count_ones();
             from = to;
@@ -60,9 +61,11 @@ pub(super) struct Lbn(pub(super) u32);
 /// many entries as there are.
 pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
     if listed.len() >= 2 * blocks as usize {
+        // No one who takes entries out depends on their order.
         listed.sort_unstable();
         listed.dedup();
     }
+    // Mostly it is the same one as before.
     if listed.last() != Some(&lbn) {
         listed.push(lbn);
     }
@@ -202,6 +205,7 @@ impl BlockMap {
         }
         let (lbn, offset) = self.split(lpn);
         let logged = self.logged(lbn, offset);
+        // If it lies in no log block, there is a data block: see the invariants.
         if logged.is_some() { logged } else { Ppn(self.data[lbn.index()] * self.pages_per_block + offset) }
     }
 
@@ -228,6 +232,7 @@ impl BlockMap {
         let mut overlay = self.overlay_of[lbn.index()];
         if overlay == NONE {
             if !at.is_some() {
+                // There is nothing to forget. An overlay that is made for that might be one too many.
                 return Ppn::NONE;
             }
             overlay = self.new_overlay(lbn);
@@ -254,6 +259,7 @@ impl BlockMap {
         let slots = self.slot(overlay, 0)..self.slot(overlay + 1, 0);
         for place in &mut self.places[slots] {
             if place.is_some() {
+                // `new_overlay` hands them out with nothing in them.
                 left(core::mem::replace(place, Ppn::NONE));
             }
         }

@@ -70,6 +70,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         cause: MergeCause,
         most_worn: bool,
     ) -> Result<Seg, FtlError> {
+        // Each failure takes a segment, so this ends in `take_free` at the latest.
         let seg = loop {
             let seg = self.take_free(most_worn)?;
             match self.copy_block(lbn, seg, 0, cause) {
@@ -98,6 +99,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 self.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
             }
+            // What was copied so far is in no map, so the merge that follows reads the originals.
             Err(error) => self.give_up_log(id, error),
         }
     }
@@ -115,6 +117,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut held = from;
         for offset in from..=last {
             let lpn = self.map.join(lbn, offset);
+            // The last logical block may end beyond the device.
             let source = if lpn.0 < self.map.logical_pages() { self.map.lookup(lpn) } else { Ppn::NONE };
             let role = match offset {
                 _ if offset == last => self.commit_role(lbn, held),
@@ -125,9 +128,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if source.is_some() || self.lost.contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause)?;
             } else if role != Role::Plain && M::TAGGED {
+                // The first page says that a merge fills the block, and the last is the commit: neither may be a gap.
                 let seq = self.next_seq();
                 self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Pad, role })?;
             } else {
+                // A gap, which the commit counts.
                 continue;
             }
             held += 1;
@@ -146,12 +151,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, cause: MergeCause) -> Result<(), ErrorKind> {
         let seg = self.segment_of(to);
         let known_lost = self.lost.contains(lpn);
+        // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
         } else if role == Role::Plain {
+            // Within the chip where it can: the tag goes along, with the role and the count of the other block.
             self.pages.copy(from, to)
         } else {
             let own_seq = role.is_commit();
+            // `copy_as` takes the number of the source for any page but the commit.
             let seq = if own_seq { self.next_seq() } else { 0 };
             let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Data, role };
             self.pages.copy_as(from, to, &tag, own_seq)
@@ -200,6 +208,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // Copies hold what was not discarded, and nothing older is believed behind a commit.
         self.dirty[lbn.index()] = false;
+        // The commit is durable. From here on a cut or a failure leaves what a mount finds to be stale.
         if let Some(old) = old {
             self.release(old)?;
         }
@@ -238,10 +247,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut held = core::mem::take(&mut self.moving);
         let moved = self.copy_to_fresh_log(lbn, &mut held);
         if let Ok((seg, copies)) = moved {
+            // The copies are complete. Until the old segment is erased, a mount takes each page from either.
             let old = self.logs.move_to(id, seg, &held);
             self.uses[seg.index()] = Use::Log(id);
             self.point_at_moved(lbn, id, &held, copies);
             self.moving = held;
+            // `copy_log` has programmed a record if there was a discard.
             self.dirty[lbn.index()] = false;
             self.stats.migrations += 1;
             self.probe.migrated(lbn.0, copies.pages, self.logs.get(id).migrations);
@@ -256,6 +267,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn copy_to_fresh_log(&mut self, lbn: Lbn, held: &mut Vec<Lpn>) -> Result<(Seg, Copies), FtlError> {
         loop {
             let seg = self.take_free(false)?;
+            // A try that failed has left entries.
             held.clear();
             match self.copy_log(lbn, seg, held) {
                 Ok(copies) => return Ok((seg, copies)),
@@ -283,6 +295,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (to, head) = tag(held, lpn, 0, Content::Data);
             let copied = match head.role {
                 _ if self.lost.contains(lpn) => Err(ErrorKind::Uncorrectable),
+                // The head says what this block is and how often it was erased. The source's tag says that of another
+                // block, or not at all.
                 Role::LogHead => self.pages.copy_as(from, to, &head, false),
                 _ => self.pages.copy(from, to),
             };
@@ -307,6 +321,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.program_discards(lbn, to, &tag)?;
             held.push(beginning);
         }
+        // A later program here must not harm the copies, since their originals are erased.
         while !(held.len() as u32).is_multiple_of(self.shape.group) {
             let (to, tag) = tag(held, beginning, self.next_seq(), Content::Pad);
             self.program_meta(to, &tag)?;
@@ -323,6 +338,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (page, &lpn) in (0..copies.pages).zip(held) {
             let (_, offset) = self.map.split(lpn);
             self.map.set_logged(lbn, offset, Ppn(first + page));
+            // Counts as long as no page was out of its place.
             in_order += u32::from(in_order == page && offset == page);
         }
         if copies.has_record {

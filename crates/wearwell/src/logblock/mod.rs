@@ -24,13 +24,13 @@
 //!   Only log blocks that are shared stay until they are the oldest.
 //! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
 //!   or the block was merged without the pages. A logical block of which nothing is left is erased, or named in a
-//!   record of dead blocks that has a segment of its own (`dead`).
+//!   record of dead blocks that has a segment of its own (`dead_blocks`).
 //!
 //! # Files
 //!
 //! `map` and `logs` are the tables; `append`, `primary` and `shared` say where a page goes, `merge` how blocks are
-//! recycled, `durable` what a flush does, `dead` what becomes of blocks that hold nothing, `blocks` which segments are
-//! free; `host` takes the commands and `mount` finds everything again.
+//! recycled, `durable` what a flush does, `dead_blocks` what becomes of blocks that hold nothing, `blocks` which
+//! segments are free; `host` takes the commands and `mount` finds everything again.
 
 mod append;
 mod blocks;
@@ -176,6 +176,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             programmed: Bits::new(if in_place { map.blocks() * shape.pages } else { 0 }),
             unpadded: Vec::new(),
             sequential: None,
+            // What a mount leaves so is stale: see `list_stale`.
             uses: vec![Use::Taken; shape.segments as usize],
             erases: vec![0; shape.segments as usize],
             suspect: vec![false; shape.segments as usize],
@@ -198,6 +199,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             dead_pages: DeadPages::new(shape.segments),
             dead: DeadBlocks::default(),
             clean_mark: None,
+            // Greater than the number that a mount notes for a logical block without a commit.
             seq: 1,
             buffer: WriteBuffer::new(shape.page_bytes, M::STORES),
             scratch: vec![0; bytes],
@@ -223,6 +225,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 ftl.uses[seg.index()] = Use::Bad;
                 continue;
             }
+            // A layout without tags is not mounted, so nothing old can be believed.
             match if M::TAGGED { ftl.pages.erase(seg) } else { Ok(()) } {
                 Ok(()) => {}
                 Err(ErrorKind::EraseFailed) => {
@@ -292,6 +295,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
+        // Mostly nothing is lost, and no page is asked.
         !self.lost.is_empty() && (0..self.shape.pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
     }
 

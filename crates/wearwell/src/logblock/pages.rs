@@ -228,6 +228,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     fn shape(&self) -> PagesShape {
         let geometry = self.chip.geometry();
         let group = geometry.paired_pages;
+        // A group that shares cells lies on all dies of the segment. Without shared cells a group is one page.
         let group = if group == 1 { 1 } else { group * self.stripe.blocks_per_segment() };
         PagesShape {
             segments: self.stripe.segments(),
@@ -243,6 +244,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     }
 
     fn program(&mut self, at: Ppn, data: &[u8], tag: &Tag) -> Result<(), ErrorKind> {
+        // A full page leaves no room for the tag, so that lies beside it. The data goes to the chip without a copy.
         if B::STORES && data.len() == self.page.len() {
             let tag = self.encode(at, tag);
             let at = self.address(at);
@@ -266,6 +268,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
         if B::STORES
             && let Some(Decoded::Tag(source, _)) = Tag::decode(self.tag_bytes())
         {
+            // Copies keep their number, except for a commit. The record of a loss stays one.
             tag.kind = source.kind;
             tag.seq = if own_seq { tag.seq } else { source.seq };
         }
@@ -286,6 +289,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
         let address = self.address(at);
         let page: &mut [u8] = if self.tag_in_page { &mut self.page } else { &mut [] };
         match self.chip.read(address, page, &mut self.spare).map_err(kind) {
+            // Where bytes are only counted, no tag comes back.
             Ok(_) if !B::STORES => Ok(TagRead::Erased),
             Ok(_) => Ok(self.read_tag(self.tag_bytes())),
             Err(ErrorKind::Uncorrectable) => Ok(TagRead::Unreadable),

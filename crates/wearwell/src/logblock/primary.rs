@@ -65,6 +65,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let places = self.places_of(lbn);
         match self.order() {
             ProgramOrder::Any => !self.programmed.get(Lpn(places.start + offset)),
+            // A page behind this one that is programmed rules it out, too.
             ProgramOrder::Ascending => self.programmed.count(places.start + offset..places.end) == 0,
         }
     }
@@ -94,6 +95,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         for (offset, place) in (0_u32..).zip(self.places_of(lbn)) {
             let lpn = self.map.join(lbn, offset);
+            // `copy_block` programs these two, whether their pages are mapped or not.
             let own = M::TAGGED && (offset == 0 || offset + 1 == self.shape.pages);
             // A lost page has a record in its place, also if the map does not know the page.
             let is_held = lpn.0 < self.map.logical_pages() && (self.map.is_mapped(lpn) || self.lost.contains(lpn));
@@ -106,7 +108,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
         let (lbn, offset) = self.map.split(lpn);
         let at = self.page_in(seg, offset);
-        // The last page of a primary block that was written in order says that nothing is missing.
+        // The last page of a primary block that was written in order says that nothing is missing. Pages in a
+        // replacement block would be older than this commit, and stale for a mount.
         let complete = offset + 1 == self.shape.pages
             && !self.map.has_overlay(lbn)
             && self.map.mapped_in(lbn) == offset
@@ -116,6 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match self.pages.program(at, data, &tag) {
             Ok(()) => {}
             Err(error) => {
+                // If the merge fails, too, the block takes no further page in place.
                 self.close_primary(lbn);
                 return self.give_up(seg, lbn, error).map(|()| false);
             }
@@ -134,6 +138,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Folds until a segment can be taken and the reserve is left.
     fn make_room(&mut self) -> Result<(), FtlError> {
         self.check_folding();
+        // Each fold closes a log block or drops a dead logical block, so this ends.
         while self.logs.is_full() || self.free.total() <= self.reserve() {
             if !self.fold_one()? {
                 return Err(self.worn_out());
@@ -173,6 +178,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             programmed.saturating_sub(self.map.mapped_in(lbn))
         };
         let folds = self.logs.all().filter_map(|(_, log)| Some((log.owner?, log.next)));
+        // Ties go to the lowest number, so that equal runs give equal results (invariant 8).
         let Some((lbn, _)) = folds.max_by_key(|&(lbn, next)| (invalid(lbn, next), core::cmp::Reverse(lbn))) else {
             self.folding = false;
             return Ok(false);

@@ -18,6 +18,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         let (lbn, offset) = self.map.split(lpn);
         loop {
+            // The first page of a logical block: its merge will take a segment and free none.
             if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) && !self.has_room_for_log() {
                 self.reclaim_oldest()?;
                 continue;
@@ -116,6 +117,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
             let at = self.page_in(seg, page as u32);
             let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape.pages) == at;
+            // Asked for each page anew, since the merges before have changed the map.
             if !is_live && !self.dirty[lbn.index()] {
                 continue;
             }

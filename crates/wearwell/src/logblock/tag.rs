@@ -115,6 +115,7 @@ impl Role {
 
     /// Its bits in the byte of flags.
     fn code(self) -> u8 {
+        // `CommitHoles` is not among these. Its code is that of every tag that is new since version 2.
         ROLES.iter().find(|&&(_, role)| role == self).map_or(flag::LATER, |&(code, _)| code)
     }
 
@@ -162,6 +163,7 @@ impl Tag {
 
     /// True if this was read and says how often its own block was erased.
     pub(super) fn says_erases(&self) -> bool {
+        // A plain page may be a copy, with the count of the block that it comes from.
         self.role != Role::Plain && self.erases != NO_ERASES
     }
 
@@ -175,6 +177,7 @@ impl Tag {
         debug_assert!(self.seq <= MAX_SEQ, "a device lives for fewer writes");
         let (count, capacity) = match self.role.says_capacity(page) {
             true => (logical_pages & CAPACITY_MASK, flag::CAPACITY),
+            // No mount believes a count as great (B6), so nothing is lost where it is cut off.
             false => (self.erases.min(MAX_ERASES), 0),
         };
         let mut bytes = [0; TAG_BYTES];
@@ -209,9 +212,11 @@ impl Tag {
                 Role::CommitHoles { held: le::get(bytes, field::HELD) as u16 }
             }
             flag::LATER => return Some(Decoded::OtherVersion(bytes[field::VERSION].into())),
+            // Version 2 did not count them. With 0 none is missing, and a mount goes by the first page only.
             UNCOUNTED_HOLES => Role::CommitHoles { held: 0 },
             code => ROLES.iter().find(|(known, _)| *known == code)?.1,
         };
+        // In a tag that is new since version 2, the version stands in place of the count.
         let says_erases = !says_capacity && flags & flag::ROLE != flag::LATER;
         let kind = (flags & flag::KIND) >> flag::KIND.trailing_zeros();
         let tag = Self {

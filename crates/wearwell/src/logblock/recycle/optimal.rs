@@ -56,6 +56,7 @@ pub(super) struct Optimal;
 
 impl RecyclingRule for Optimal {
     fn migrates(&self, log: FullLog, costs: Costs) -> bool {
+        // The period that ends here counts, too.
         let growth = f64::from(log.live) / f64::from(log.migrations + 1);
         log.migrations < optimal_migrations(log.pages, growth, costs)
     }
