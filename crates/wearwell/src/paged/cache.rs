@@ -154,6 +154,7 @@ impl Cache {
         match self.find(lpn) {
             Ok(index) => {
                 let old = self.entry(index);
+                // Whether the place in the translation page is superseded does not change with a newer one.
                 self.set_entry(index, Entry { at, ..old });
                 Some(old.at)
             }
@@ -203,6 +204,7 @@ impl Cache {
     /// The translation page with the most entries, at `per_page` logical pages each; of several the first.
     pub(super) fn fullest(&self, per_page: u32) -> Option<u32> {
         let (mut best, mut run) = (None, (0, 0));
+        // One pass: entries of a translation page are neighbours.
         for number in self.iter().map(|entry| entry.lpn.0 / per_page) {
             run = if run.1 == number { (run.0 + 1, number) } else { (1, number) };
             best = best.filter(|&(most, _)| most >= run.0).or(Some(run));

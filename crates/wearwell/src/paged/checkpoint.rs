@@ -58,6 +58,7 @@ impl<N: Nand> Store<N> {
         };
         self.count_kept();
         if !is_ended && !self.log.forbid_checkpoint()? {
+            // A mount might believe it for ever, so nothing may change any more.
             self.read_only = true;
             return Err(ErrorKind::Other);
         }
@@ -82,6 +83,7 @@ impl<N: Nand> Store<N> {
 impl<N: Nand> PagedFtl<N> {
     /// Removes what a format must not leave.
     pub(super) fn drop_checkpoint(&mut self) -> Result<(), ErrorKind> {
+        // Before its end, without which it would be believed. A kept segment that is bad ends it as well.
         let is_gone = self.store.log.clear_map(self.store.checkpoint_pages())?;
         if !is_gone && !self.store.log.forbid_checkpoint()? {
             return Err(ErrorKind::EraseFailed);
@@ -112,6 +114,7 @@ impl<N: Nand> PagedFtl<N> {
         match self.store.log.end()? {
             KeptPage::Bad => return Ok(()),
             KeptPage::Unknown if !self.store.log.clear_end()? => return Ok(()),
+            // Erased, or the end of another checkpoint: neither says anything of this one.
             _ => {}
         }
         let seq = self.store.next_seq;
@@ -132,6 +135,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn checkpoint_code(&self, seq: u64) -> u32 {
+        // Byte by byte, since there is no memory to put the checkpoint together.
         let mut digest = CRC32.digest();
         (head::CODE.end..self.store.checkpoint_bytes())
             .for_each(|at| digest.update(&[self.checkpoint_byte(at, seq, 0)]));
@@ -177,6 +181,7 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(false);
         }
         if !self.fill_tables()? {
+            // The tables are filled in part, and have to be empty for a scan.
             self.begins_again = true;
             return Err(ErrorKind::Uncorrectable.into());
         }
@@ -240,6 +245,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         self.store.recount_all();
         let store = &self.store;
+        // `erase` asserts that what it erases holds nothing: bytes that say otherwise are not taken.
         let is_sound = |seg| store.table.is_in_use(seg) || store.table.valid(seg) == 0;
         let is_there = |part| {
             let at = self.map.place_of(part);

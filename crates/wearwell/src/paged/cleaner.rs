@@ -68,6 +68,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Free segments beyond those that are held back.
     fn spare_segments(&self) -> u32 {
+        // Failures may have used up some of those that are held back.
         self.store.free_for_data().saturating_sub(self.store.held())
     }
 
@@ -86,6 +87,7 @@ impl<N: Nand> PagedFtl<N> {
             if self.job.is_none() && !self.begin_job()? {
                 break;
             }
+            // To the end of the victim, since the host waits for its segment.
             self.clean_step(u32::MAX)?;
         }
         if self.store.has_room(Stream::Host) { Ok(()) } else { Err(self.store.worn_out()) }
@@ -104,11 +106,13 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn choose(&mut self) -> Result<Option<(Seg, bool)>, FtlError> {
+        // These may give no segment back: one that failed is retired, and what fades or rests may be full.
         if self.spare_segments() >= FREE_FOR_HOST {
             let fading = self.fading.take().filter(|&seg| self.store.table.used_for(seg) == Use::Closed);
             if let Some(seg) = self.first_failing().or(fading) {
                 return Ok(Some((seg, false)));
             }
+            // Every other time at most: to move data that rests frees nothing.
             self.has_rested = !self.has_rested && self.most_rested().is_some();
             if let Some(seg) = self.most_rested().filter(|_| self.has_rested) {
                 return Ok(Some((seg, true)));
@@ -141,6 +145,7 @@ impl<N: Nand> PagedFtl<N> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
         let has_gaps = self.note_pages(victim)?;
         let (slots, valid) = (self.store.slots.per_segment(), self.store.table.valid(victim));
+        // The count of valid pages may be too great, even greater than there are slots.
         let pages_a_step = slots.div_ceil(slots.saturating_sub(valid).max(1));
         self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps });
         Ok(())
@@ -167,6 +172,7 @@ impl<N: Nand> PagedFtl<N> {
             let Some(&(lpn, slot)) = self.victims.get(job.next) else { break };
             let at = self.store.slots.page(job.victim, slot);
             self.weigh(lpn, at)?;
+            // Only now: if the page could not be moved, the next step looks at it again.
             if let Some(job) = &mut self.job {
                 job.next += 1;
             }
@@ -178,12 +184,14 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn finish(&mut self, job: &Job) -> Result<(), FtlError> {
+        // Pages may be left to which no readable tag leads: each entry of the map is asked.
         if job.has_gaps || self.store.table.valid(job.victim) > 0 {
             self.find_rest(job.victim)?;
         }
         // A mount finds out from newer pages that those of the victim are superseded, but not that one was discarded.
         self.map.settle(&mut self.store)?;
         self.map.secure(&mut self.store)?;
+        // Every page was looked up. What is left of the count are copies whose successors were not known.
         self.store.table.clear_valid(job.victim);
         self.job = None;
         self.store.stats.cleanings += 1;
@@ -201,10 +209,12 @@ impl<N: Nand> PagedFtl<N> {
         }
         match map.cache.get(lpn) {
             Some(here) if here == at => {}
+            // This copy left the count of valid pages when that became known.
             Some(_) if map.cache.is_known(lpn) => return Ok(()),
             Some(_) => {
                 map.load(map.part_for(lpn), store)?;
                 if map.entry(lpn) == at {
+                    // The older copy is found, and must not be counted out once more when the part is merged.
                     map.cache.set_known(lpn);
                     store.lose(at);
                 }
@@ -234,6 +244,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Moves a page that counts. There is room for its entry behind that, even if it cannot be read.
     fn try_move(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FtlError> {
+        // Before the page gets its number: a translation page that is written behind it has to have its entry.
         self.map.make_room(lpn, &mut self.store)?;
         loop {
             let stream = self.stream_for_copy()?;
@@ -272,6 +283,7 @@ impl<N: Nand> PagedFtl<N> {
     /// Finds what still counts in a victim whose tags do not show it: pages whose tags cannot be read are lost.
     #[cold]
     fn find_rest(&mut self, victim: Seg) -> Result<(), FtlError> {
+        // Translation pages that the victim holds are written anew, which moves them elsewhere.
         for part in 0..self.store.plan.parts {
             let at = self.map.place_of(part);
             if at.is_some() && self.store.segment_of(at) == victim {

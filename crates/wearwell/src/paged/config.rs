@@ -52,6 +52,7 @@ impl PagedConfig {
         if logical_pages == 0 {
             return Err(ConfigError::NoPages);
         }
+        // A cut could hit more pages than the one with the greatest number, and a mount suspects no other.
         if shape.group_pages > 1 {
             return Err(ConfigError::SharedCells { group_pages: shape.group_pages });
         }
@@ -84,6 +85,8 @@ impl PagedConfig {
         if plan.needed_segments <= shape.segments {
             return Ok(plan);
         }
+        // For the message, the greatest capacity that fits, by halves: what is needed only grows with it. 0 stands for
+        // none.
         let (mut fits, mut too_many) = (0, logical_pages);
         while too_many - fits > 1 {
             let tried = fits + (too_many - fits) / 2;

@@ -66,8 +66,10 @@ impl<N: Nand> PagedFtl<N> {
         self.make_slot()?;
         // A program that fails costs its segment, and the page goes to another slot.
         loop {
+            // Before the page gets its number: a translation page that is written behind it has to have its entry.
             self.map.make_room(piece.lpn, &mut self.store)?;
             self.map.secure_for_data(&mut self.store)?;
+            // Behind what may write translation pages: these use the page of memory that `complete` fills, too.
             let appended = if piece.count == self.sectors_per_page() {
                 self.store.append(Stream::Host, piece.lpn, data)
             } else {
@@ -125,6 +127,7 @@ impl<N: Nand> PagedFtl<N> {
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let at = self.map.lookup(lpn, &mut self.store)?;
+        // A write that failed may have left a page that a mount would find: the entry says that it is gone.
         if at.is_some() || self.has_failed_writes {
             self.map.make_room(lpn, &mut self.store)?;
             self.map.point(lpn, Ppn::NONE, &mut self.store);
@@ -206,6 +209,7 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
         if self.store.read_only {
             return Ok(());
         }
+        // The checkpoint has no entries of the cache, and nothing may be suspect behind it.
         self.map.write_back(&mut self.store)?;
         self.store.seal_all()?;
         self.write_checkpoint()

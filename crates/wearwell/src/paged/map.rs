@@ -120,6 +120,7 @@ impl Map {
 
     fn set_entry(&mut self, lpn: Lpn, at: Ppn) {
         let field = self.field(lpn);
+        // What is no place loses upper bytes here, which are ones.
         le::put(&mut self.page, field, at.0.into());
     }
 
@@ -152,6 +153,7 @@ impl Map {
         if self.loaded == Some(part) {
             return Ok(());
         }
+        // If the read fails, the page holds neither part.
         self.loaded = None;
         let at = self.place_of(part);
         let mut lasts = true;
@@ -168,6 +170,7 @@ impl Map {
             self.page.fill(0xFF);
         }
         self.loaded = Some(part);
+        // Only where a slot is at hand: this is a read, which opens no segment, and a whole one has no slot to spare.
         let can_merge = store.has_room(Stream::Map) && !store.fills_whole() && !store.read_only;
         if lasts || !can_merge { Ok(()) } else { self.merge_here(part, store) }
     }
@@ -192,6 +195,8 @@ impl Map {
             if !store.table.is_in_use(seg) {
                 continue;
             }
+            // Each tag is searched from the beginning, because `number_of` uses the log's page, too. A list would take
+            // memory.
             let mut from = 0;
             while let Some((slot, tag)) = next_in(seg, from, &covered, store).map_err(FtlError::Chip)? {
                 from = slot + 1;
@@ -236,6 +241,7 @@ pub(super) fn number_of<N: Nand>(store: &mut Store<N>, at: Ppn) -> Result<Option
 impl Map {
     /// Notes that a page lies at `at` now. There must be [room](Self::make_room).
     pub(super) fn point<N: Nand>(&mut self, lpn: Lpn, at: Ppn, store: &mut Store<N>) {
+        // An older copy that the cache does not have is counted until its translation page is read.
         if let Some(old) = self.cache.put(lpn, at, false).filter(|&old| is_place(old)) {
             store.lose(old);
         }
@@ -288,6 +294,7 @@ impl Map {
     pub(super) fn merge<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
         if !store.has_room(Stream::Map) {
             self.open_segment(store)?;
+            // Behind the opening: what is emptied goes to the open segment.
             while store.map_segments() >= self.plan.map_segments && self.compact(store)? {}
         }
         self.merge_here(part, store)
@@ -309,6 +316,7 @@ impl Map {
             }
             match store.append(Stream::Map, Lpn(self.logical_pages + part), &self.page) {
                 Ok(at) => break at,
+                // Another segment takes the page. What was to count as a whole never will, and the mount begins again.
                 Err(ErrorKind::ProgramFailed) if !store.fills_whole() => {}
                 Err(error) => return Err(FtlError::Chip(error)),
             }
@@ -319,6 +327,7 @@ impl Map {
         if old.is_some() {
             store.lose(old);
         }
+        // Not before the program: until then only the cache knows these places.
         self.cache.remove(&self.covered(part));
         self.loaded = Some(part);
         Ok(())
@@ -358,6 +367,7 @@ impl Map {
             // What it holds is not what its first tag says. The cleaner looks at each page.
             store.set_of_map(victim, false);
         } else {
+            // What the new versions alone say has to last before the old ones go.
             self.secure(store)?;
             store.erase(victim)?;
         }
@@ -379,6 +389,7 @@ impl Map {
                 if store.has_room(Stream::Map) { store.pad(Stream::Map) } else { Err(ErrorKind::ProgramFailed) };
             match padded {
                 Ok(()) => {}
+                // Where there is no slot to pad, the part is written once more. The next round pads that.
                 Err(ErrorKind::ProgramFailed) => self.merge_here(part, store)?,
                 Err(error) => return Err(FtlError::Chip(error)),
             }

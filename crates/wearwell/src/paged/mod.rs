@@ -88,6 +88,7 @@ impl<N: Nand> PagedFtl<N> {
     #[inline(never)]
     fn empty(place: &mut Option<MapLog<N>>, config: PagedConfig) -> Result<Box<Self>, ConfigError> {
         let mut log = take_log(place);
+        // A mount that begins again comes with the log that the last attempt has used.
         log.forget();
         let shape = log.shape();
         let plan = match config.plan(&shape) {
@@ -144,6 +145,7 @@ impl<N: Nand> PagedFtl<N> {
 
     #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
+        // First of all: the next mount would believe a checkpoint that has outlived the format.
         self.drop_checkpoint()?;
         for seg in self.store.table.all() {
             let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;

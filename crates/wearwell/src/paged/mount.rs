@@ -144,6 +144,7 @@ impl<N: Nand> PagedFtl<N> {
             if !ftl.begins_again {
                 return Err(error);
             }
+            // It may have been the checkpoint that could not be read twice.
             trusts = false;
         }
     }
@@ -184,6 +185,7 @@ impl<N: Nand> PagedFtl<N> {
                 self.take_pages(seg, &scan, &found, &latest)?;
             }
         }
+        // Its memory is needed again (`memory::in_mount`).
         drop(newer);
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
@@ -192,6 +194,7 @@ impl<N: Nand> PagedFtl<N> {
         self.store.next_seq = self.store.next_seq.max(found.greatest_seq + 1);
         self.count_valid()?;
         let before = latest.others().next();
+        // If all suspects fade, this page looks like one.
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
         let (rescued_pages, read_only) = self.make_safe(&latest, &found.unsealed)?;
         self.store.stats = Stats::default();
@@ -220,6 +223,8 @@ impl<N: Nand> PagedFtl<N> {
             None => found.unknown.insert(seg),
         }
         let tags = scan.tags.iter().flatten();
+        // Also of a segment that is void, whose numbers are used up. Those that no device lives to see are passed over
+        // (P2).
         let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         found.greatest_seq = found.greatest_seq.max(greatest.unwrap_or(0));
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
@@ -262,6 +267,7 @@ impl<N: Nand> PagedFtl<N> {
             let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_CLOCK && wanted(lpn);
             let Some(tag) = tag.filter(|tag| is_page(tag.lpn, tag.kind, tag.seq)) else { continue };
             let at = self.store.slots.page(seg, slot);
+            // The summary is asked for last, since that is a read.
             let is_last = !scan.sealed && slot >= scan.suspect_from && !self.store.log.has_begun_summary(seg)?;
             // Spec M4.
             if is_last && !self.store.log.holds(at, tag.lpn, self.map.lend())? {
@@ -321,6 +327,7 @@ impl<N: Nand> PagedFtl<N> {
                 if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
                     return Ok(());
                 }
+                // If the number of the other one cannot be read, this one takes its place.
                 if let Some(known) = ftl.map.cache.get(lpn)
                     && number_of(&mut ftl.store, known)? >= Some(seq)
                 {
@@ -329,6 +336,7 @@ impl<N: Nand> PagedFtl<N> {
                 if !ftl.map.cache.has_room_in_mount(lpn) {
                     return Err(MountError::NoMemory);
                 }
+                // Known, since `count_valid` does not count what the translation page says of it.
                 ftl.map.cache.put(lpn, at, true);
                 Ok(())
             },

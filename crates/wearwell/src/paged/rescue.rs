@@ -46,8 +46,10 @@ impl<N: Nand> PagedFtl<N> {
             latest.suspects().for_each(|page| self.store.lose(page.at));
             self.release_empty();
         }
+        // The suspect is certain, or there is none: what is stale may be erased.
         self.store.keeps_stale = false;
         self.join_unsealed(unsealed)?;
+        // Each round gains a segment or room in the cache, so this ends.
         while self.free_more()? {}
         // The next mount has to find room for a segment's worth of entries, too.
         if self.map.cache.is_over() {
@@ -76,6 +78,7 @@ impl<N: Nand> PagedFtl<N> {
         let is_done = match part {
             Some(part) => self.move_parts(Some(part), is_low)?,
             None => {
+                // One slot and one entry are the suspect's own.
                 let room =
                     if is_low { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
                 let victims = self.emptiest_of(room, |_| true)?;
@@ -83,6 +86,8 @@ impl<N: Nand> PagedFtl<N> {
             }
         };
         if !is_done {
+            // Nothing can be written. The suspect is served where it lies, unless an older place holds the same and
+            // lasts.
             if part.is_none() && self.map.cache.has_room_in_mount(suspect.lpn) && !self.is_copy(suspect)? {
                 self.map.cache.put(suspect.lpn, suspect.at, true);
             }
@@ -96,6 +101,7 @@ impl<N: Nand> PagedFtl<N> {
         let original = self.map.lookup(suspect.lpn, &mut self.store)?;
         let page = self.map.lend();
         if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, page)? {
+            // A suspect that has faded serves nobody: the older page does, if there is one.
             return Ok(is_place(original));
         }
         Ok(self.store.log.holds_this(original, suspect.lpn, page)?)
@@ -160,6 +166,7 @@ impl<N: Nand> PagedFtl<N> {
         // Each holds a page at least.
         let (mut chosen, mut room) = (Vec::with_capacity(room as usize), room);
         while let Some(seg) = table.emptiest(|seg| table.is_closed(seg) && wanted(seg) && !chosen.contains(&seg)) {
+            // All others hold as many pages or more.
             let Some(left) = room.checked_sub(table.valid(seg)) else { break };
             room = left;
             chosen.push(seg);
@@ -237,6 +244,7 @@ impl<N: Nand> PagedFtl<N> {
                 self.merge_whole(part)?;
             }
         }
+        // What is left goes to the parts with most entries, which makes room in the cache.
         while cleans && self.store.room_in_whole() > 0 {
             let Some(part) = self.map.cache.fullest(self.store.plan.per_part) else { break };
             self.merge_whole(part)?;

@@ -177,6 +177,7 @@ impl<N: Nand> Store<N> {
 
     /// True if a place on flash may name this page: it is one of a segment in use.
     pub(super) fn is_in_use(&self, at: Ppn) -> bool {
+        // What is damaged on flash may name a place behind the last one.
         let seg = self.segment_of(at);
         at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
     }
@@ -222,6 +223,7 @@ impl<N: Nand> Store<N> {
         change(&mut self.table);
         let after = counts(&self.table);
         let all = [&mut self.free, &mut self.empty, &mut self.map_segments, &mut self.good];
+        // Added before it is taken off: the counts have no sign.
         all.into_iter().zip(before).zip(after).for_each(|((count, before), after)| *count = *count + after - before);
     }
 
@@ -254,6 +256,7 @@ impl<N: Nand> Store<N> {
     /// rests. False if none is free.
     pub(super) fn open(&mut self, stream: Stream, for_rest: bool) -> Result<bool, FtlError> {
         assert!(!self.has_room(stream), "a stream fills one segment at a time");
+        // An erase or a program that fails retires its segment, so each round has one less.
         loop {
             let table = &self.table;
             // Those that are held back stay empty, if there are others.
@@ -261,6 +264,7 @@ impl<N: Nand> Store<N> {
             let takes_stale = !self.keeps_stale;
             let is_taken = |seg| if table.is_empty(seg) { takes_empty } else { takes_stale && table.is_free(seg) };
             let free = table.all().filter(|&seg| is_taken(seg));
+            // One key for both ends, so that of equals the first is taken in either case.
             let by_wear = |seg: &Seg| if for_rest { u32::MAX - table.erases(*seg) } else { table.erases(*seg) };
             let Some(seg) = free.min_by_key(by_wear) else { return Ok(false) };
             // A cut may have left the segment erased in part.
@@ -288,6 +292,7 @@ impl<N: Nand> Store<N> {
         let source = Source::Host(data, self.number(stream, lpn));
         let class = self.class_for(stream);
         let done = self.fill_slot(stream, |log, at| log.append(at, lpn, class, Kind::Data, source, Ppn::NONE));
+        // A page behind the failed one makes it harmless: a mount suspects the last one only.
         self.has_failed = done == Err(ErrorKind::ProgramFailed);
         done
     }
@@ -345,6 +350,7 @@ impl<N: Nand> Store<N> {
             unreachable!("whoever appends has made room");
         };
         let at = self.slots.page(seg, next);
+        // Before anything else on flash changes (M10).
         self.end_checkpoint()?;
         if let Err(error) = program(&mut self.log, at) {
             if error == ErrorKind::Uncorrectable {
@@ -371,6 +377,7 @@ impl<N: Nand> Store<N> {
     /// Ends the open segment of a stream with a summary, if there is one with a page.
     pub(super) fn seal(&mut self, stream: Stream) -> Result<(), ErrorKind> {
         let Some(Open { seg, next, opened }) = self.open[stream as usize] else { return Ok(()) };
+        // A segment without a page is empty for a mount, and needs no summary.
         if next == 0 {
             return Ok(());
         }
@@ -409,6 +416,7 @@ impl<N: Nand> Store<N> {
     /// Opens one for so many pages, and ends the one that the stream has. False if none is free.
     pub(super) fn open_whole(&mut self, stream: Stream, pages: u32) -> Result<bool, FtlError> {
         self.seal(stream).map_err(FtlError::Chip)?;
+        // The slot behind the last page: the mark takes slot 0.
         let end = pages + 1;
         loop {
             if !self.open(stream, false)? {
@@ -443,6 +451,7 @@ impl<N: Nand> Store<N> {
     /// Pads it up to its end, and once more. Now it counts, and goes on as any other.
     pub(super) fn end_whole(&mut self) -> Result<(), ErrorKind> {
         let Some((stream, end)) = self.whole else { return Ok(()) };
+        // One slot more than its end, so that no cut can have hit the last copy. A full segment has its summary there.
         while self.open[stream as usize].is_some_and(|open| open.next <= end) {
             self.pad(stream)?;
         }
@@ -476,6 +485,7 @@ impl<N: Nand> Store<N> {
                 Ok(false)
             }
             Err(error) => {
+                // It may be erased or not, and is erased again before it is used.
                 self.set_use(seg, Use::Stale);
                 Err(FtlError::Chip(error))
             }
@@ -483,6 +493,7 @@ impl<N: Nand> Store<N> {
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
+        // A bad-block mark is a change of the flash, too (M10).
         self.end_checkpoint()?;
         self.set_use(seg, Use::Bad);
         self.stats.retired_segments += 1;

@@ -103,6 +103,7 @@ impl Table {
     }
 
     pub(super) fn used_for(&self, seg: Seg) -> Use {
+        // Three bits have a value more than there are uses. Bytes of a checkpoint must not lead out of the list.
         Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS & 7) % Use::ALL.len()]
     }
 
