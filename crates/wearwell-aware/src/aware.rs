@@ -190,14 +190,18 @@ impl<F: BlockDevice> Aware<F> {
         if let Err(error) = partition::find(&mut Held(&mut self.inner), &mut layout) {
             self.not_understood = Some(error.into());
         }
+        // Also behind an error, which a write to one of these sectors may end.
         self.watch = layout.watch;
         let mut seen = 0;
         for partition in layout.partitions.as_slice().iter().filter(|partition| partition.holds == Holds::Fat) {
             match self.geometry(*partition).and_then(|geometry| {
+                // Counted before it is opened: a volume without tables yet takes its room among the watched sectors,
+                // too.
                 seen += 1;
                 self.open(geometry)
             }) {
                 Ok(volume) => {
+                    // Exactly, since `table_bytes` counts the capacity.
                     self.volumes.reserve_exact(1);
                     self.volumes.push(volume);
                 }
@@ -268,6 +272,7 @@ impl<F: BlockDevice> Aware<F> {
         let mut passing = Passing { inner: &mut self.inner, at, data };
         for volume in &mut self.volumes {
             if volume.learn(&mut passing, self.config.mode, &mut self.ledger) != Ok(Learned::Known) {
+                // What other volumes have learned is forgotten with all the rest.
                 return false;
             }
             let g = &volume.geometry;
@@ -290,6 +295,7 @@ impl<F: BlockDevice> Aware<F> {
             return false;
         }
         let is_exfat = self.volumes.iter().any(|v| v.geometry.width == Width::ExFat && v.geometry.start == at.start);
+        // Only the boot sector itself may change so. A write that covers another watched sector is in doubt.
         if !is_exfat || self.is_doubtful(Sectors { start: at.start + 1, count: at.count - 1 }) {
             return true;
         }
@@ -306,11 +312,14 @@ impl<F: BlockDevice> Aware<F> {
     // Not inlined, so that a device without volumes does not pay for it.
     #[inline(never)]
     fn write_seen(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
+        // The layer below refuses a write that is not both, and the arithmetic on sectors must not see it.
         let is_whole = data.len() as u64 == at.count.saturating_mul(u64::from(SECTOR_BYTES));
         let is_on_device = at.end().is_some_and(|end| end <= self.inner.sectors());
         self.journals.iter_mut().for_each(|volume| volume.note(at));
+        // Learned before the write, while the device still holds what the write replaces.
         let known = is_whole && is_on_device && !self.puts_in_doubt(at, data) && self.learn(at, data);
         let written = if known { self.write_by_kind(at, data, hint) } else { self.inner.write(at, data, hint) };
+        // Behind a write that failed nobody knows what the sectors hold.
         if !known || written.is_err() {
             self.freeze();
         } else if self.config.mode == Mode::Paper {
@@ -365,6 +374,7 @@ impl<F: BlockDevice> Aware<F> {
         if self.watch.hits(Sectors { start: lba, count: 1 }) {
             return (Some(Kind::Boot), lba + 1);
         }
+        // Runs end before a watched sector, whose kind is another.
         let limit = self.watch.next_after(lba);
         if let Some(volume) = self.journals.iter().find(|v| (v.start..v.end()).contains(&lba)) {
             let (is_journal, end) = volume.journal_run(lba);
@@ -396,6 +406,7 @@ impl<F: BlockDevice> Aware<F> {
             } else {
                 let next = known.next_after(volume.number, cluster);
                 let end = next.map_or(g.data_end(), |next| g.sector_of(next));
+                // exFAT's bitmap lies among the clusters, and ends a run of data before it.
                 let is_before = g.width == Width::ExFat && lba < g.table_start;
                 (Kind::Data, if is_before { end.min(g.table_start) } else { end })
             }
@@ -415,7 +426,9 @@ impl<F: BlockDevice> Aware<F> {
             Mode::OrderedHost => true,
             Mode::Strict => {
                 let elapsed_us = match (self.epoch_us, self.now_us) {
+                    // With a clock that was set back no time has passed.
                     (Some(then), Some(now)) => now.saturating_sub(then),
+                    // Without the time only a HOLD of 0 is over.
                     _ => 0,
                 };
                 self.epoch_flushes >= self.config.flushes && elapsed_us >= self.config.hold_us
@@ -429,8 +442,10 @@ impl<F: BlockDevice> Aware<F> {
         self.epoch_flushes = self.epoch_flushes.saturating_add(1);
         let ends = self.ends_epoch();
         let committed = if ends { self.commit() } else { Ok(()) };
+        // The error of a discard waits: what was written has to be durable all the same.
         self.inner.flush()?;
         if ends {
+            // Only now is the table durable that shows these clusters free.
             self.volumes.iter_mut().for_each(|volume| volume.states.age());
             self.epoch_us = self.now_us;
             self.epoch_flushes = 0;
@@ -478,6 +493,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
         if !self.sees_nothing() {
             return self.write_seen(at, data, hint);
         }
+        // Also a device of which nothing is known may be formatted.
         if !self.frozen && self.is_doubtful(at) {
             self.freeze();
         }
@@ -497,6 +513,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         let end = at.start.saturating_add(at.count);
         let is_table = |v: &Volume| at.start < v.geometry.tables_end() && v.geometry.table_start < end;
+        // A table that is discarded reads as zeros, and would call every cluster free.
         if self.is_doubtful(at) || self.volumes.iter().any(is_table) {
             self.freeze();
         }

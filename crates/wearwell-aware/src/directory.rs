@@ -30,6 +30,7 @@ impl DirectoryEntry {
         let names_one = |entry: &&[u8]| {
             !matches!(entry[0], 0 | 0xE5 | b'.') && entry[11] & LONG_NAME != LONG_NAME && entry[11] & IS_DIRECTORY != 0
         };
+        // A zero ends the directory, and what is behind it is old.
         sector.chunks_exact(ENTRY_BYTES).take_while(|entry| entry[0] != 0).filter(names_one).map(|entry| {
             let half = |at: usize| u32::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
             half(20) << 16 | half(26)
@@ -94,6 +95,7 @@ impl Directories {
     /// The first known cluster behind another.
     pub(crate) fn next_after(&self, volume: u8, cluster: u32) -> Option<u32> {
         let (low, high) = (place(volume, cluster), place(volume, 0x0FFF_FFFF));
+        // A place that is empty is 0, below every cluster.
         self.places.iter().copied().filter(|&p| p > low && p <= high).min().map(|p| p & 0x0FFF_FFFF)
     }
 }

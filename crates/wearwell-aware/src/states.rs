@@ -36,6 +36,7 @@ impl States {
     pub(crate) fn new(clusters: u32) -> Result<Self, TryReserveError> {
         let count = clusters.div_ceil(LANES) as usize;
         let mut words = Vec::new();
+        // The number of clusters comes from the disk, so too little memory is an error and no abort.
         words.try_reserve_exact(count)?;
         words.resize(count, 0);
         Ok(Self { words, counts: [clusters, 0, 0, 0], clusters })
@@ -71,6 +72,7 @@ impl States {
     pub(crate) fn next_run(&self, from: u32, state: State) -> Option<Range<u32>> {
         let mut place = from;
         while place < self.clusters {
+            // A word without the state is passed over as a whole, 32 clusters in one step.
             if place.is_multiple_of(LANES) && !self.has(place / LANES, state) {
                 place += LANES;
             } else if self.get(place) == state {
@@ -85,7 +87,9 @@ impl States {
 
     /// True if a lane of the word has the state.
     fn has(&self, word: u32, state: State) -> bool {
+        // The state in each lane, so that a lane that has it becomes 00.
         let different = self.words[word as usize] ^ (LOW_BITS * state as u64);
+        // A lane that is 00 leaves its low bit clear.
         (different | different >> 1) & LOW_BITS != LOW_BITS
     }
 
@@ -93,6 +97,7 @@ impl States {
     pub(crate) fn age(&mut self) {
         for word in &mut self.words {
             let (low, high) = (*word & LOW_BITS, *word >> 1 & LOW_BITS);
+            // A young lane is 01, and becomes 10: 32 clusters at once.
             let young = low & !high;
             *word = *word ^ young ^ young << 1;
         }

@@ -75,6 +75,7 @@ impl RamNand {
     /// The offset of a page, if the address and the buffers are valid.
     fn offset(&self, page: PageAddr, data: usize, spare: usize, is_read: bool) -> Result<usize, RamNandError> {
         let NandGeometry { page_bytes, spare_bytes, .. } = self.geometry;
+        // A read may leave out either part. A program brings all of its data, and its spare may be short.
         let fits_data = data == page_bytes as usize || (is_read && data == 0);
         let fits_spare =
             if is_read { spare == 0 || spare == spare_bytes as usize } else { spare <= spare_bytes as usize };
@@ -90,6 +91,7 @@ impl RamNand {
         if block.0 >= self.geometry.blocks {
             return Err(RamNandError {
                 kind: ErrorKind::OutOfRange,
+                // The address may lie anywhere outside the chip, and is only for the message.
                 page: PageAddr(block.0.saturating_mul(per_block)),
             });
         }
@@ -129,6 +131,7 @@ impl Nand for RamNand {
 
     fn program(&mut self, page: PageAddr, data: &[u8], spare: &[u8]) -> Result<(), RamNandError> {
         let at = self.offset(page, data.len(), spare.len(), false)?;
+        // Before anything is stored: a program that is refused leaves the page as it was.
         self.pass(page)?;
         self.bytes[at..at + data.len()].copy_from_slice(data);
         let at = at + data.len();
@@ -145,6 +148,7 @@ impl Nand for RamNand {
     }
 
     fn is_bad(&mut self, block: BlockAddr) -> Result<bool, RamNandError> {
+        // Only to check the address.
         self.pages_of(block)?;
         Ok(self.bad[block.0 as usize])
     }

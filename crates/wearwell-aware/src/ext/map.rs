@@ -72,6 +72,7 @@ impl<S: Source> MapReader<'_, S> {
 
     /// An extent, or at a depth above 0 a block of entries.
     fn follow_entry(&mut self, entry: &[u8], depth: u16) -> Result<(), ExtError> {
+        // The upper half of the address stands before the lower one in an extent, and behind it in an index.
         let (high, low) = if depth == 0 { (6, 8) } else { (8, 4) };
         if u16_at(entry, high) != 0 {
             return Err(ExtError::Map);
@@ -89,7 +90,9 @@ impl<S: Source> MapReader<'_, S> {
         let mut sector = [0; SECTOR];
         self.read(block, 0, &mut sector)?;
         let entries = usize::from(u16_at(&sector, 2));
+        // The head of the block takes the room of an entry.
         let room = self.block_sectors as usize * SECTOR / EXTENT_BYTES - 1;
+        // The depth falls by one with each level, so that a tree that names itself ends.
         if u16_at(&sector, 0) != EXTENT_MAGIC || u16_at(&sector, 6) != depth || entries > room {
             return Err(ExtError::Map);
         }
@@ -114,6 +117,7 @@ impl<S: Source> MapReader<'_, S> {
     pub(super) fn follow_blocks(&mut self, root: &[u8; ROOT_BYTES], blocks: u32) -> Result<(), ExtError> {
         let mut left = blocks;
         for (place, pointer) in root.chunks_exact(4).enumerate() {
+            // Places 0 to 11 are blocks of the file, and the three behind them begin levels 1 to 3.
             let level = place.saturating_sub(DIRECT - 1) as u32;
             self.follow_pointer(u32_at(pointer, 0), level, &mut left)?;
         }
@@ -135,6 +139,7 @@ impl<S: Source> MapReader<'_, S> {
             if *left == 0 {
                 break;
             }
+            // `left` and the limit on reads end a map that makes no sense.
             self.read(block, index, &mut sector)?;
             for pointer in sector.chunks_exact(4) {
                 self.follow_pointer(u32_at(pointer, 0), level - 1, left)?;
@@ -168,6 +173,7 @@ impl<S: Source> MapReader<'_, S> {
                 return Ok(());
             }
         }
+        // If the list is full, the run counts as the rest of the volume.
         self.runs.push(run);
         Ok(())
     }

@@ -55,6 +55,7 @@ impl Superblock {
             return Ok(None);
         }
         let log = u32_at(sector, 0x18);
+        // 0 stands for 1 KiB, two sectors, and 6 for 64 KiB.
         let block_sectors = 2 << field("logarithm of the block size", log, log <= 6)?;
         let is_wide = incompatible & WIDE != 0;
         let high = if is_wide { u32_at(sector, 0x150) } else { 0 };
@@ -62,6 +63,7 @@ impl Superblock {
         let blocks = u32_at(sector, 0x04);
         let fits = u64::from(blocks) * u64::from(block_sectors) <= volume_sectors;
         field("number of blocks", blocks, blocks > 0 && fits)?;
+        // Revision 0 has no field for it.
         let inode_bytes = if u32_at(sector, 0x4C) == 0 { 128 } else { u32::from(u16_at(sector, 0x58)) };
         let sane = inode_bytes.is_power_of_two() && (128..=block_sectors * 512).contains(&inode_bytes);
         field("bytes of an inode", inode_bytes, sane)?;
@@ -70,6 +72,7 @@ impl Superblock {
         field("bytes of a descriptor", descriptor_bytes, sane)?;
         let per_group = u32_at(sector, 0x28);
         field("inodes of a group", per_group, per_group > 0)?;
+        // Inodes are numbered from 1.
         let (group, place) = ((inode - 1) / per_group, (inode - 1) % per_group);
         // Further descriptors may lie elsewhere (`meta_bg`), but the journal's inode is number 8.
         field("journal inode", inode, group < block_sectors * 512 / descriptor_bytes)?;

@@ -56,6 +56,7 @@ impl Volume {
         read(source, start + SUPERBLOCK, &mut sector)?;
         let Some(superblock) = Superblock::parse(&sector, sectors)? else { return Ok(None) };
         let (inode, at) = superblock.inode(source, start, &mut sector)?;
+        // An inode lies at a multiple of its size, a power of two from 128 on: its first 128 bytes are in one sector.
         let found = File::of_inode(&sector[at..]).and_then(|file| file.runs(source, &superblock, start));
         // The superblock has a copy of the map for the case that the inode is damaged.
         let runs = match (found, superblock.backup) {
@@ -111,6 +112,7 @@ impl Superblock {
         read(source, start + descriptor, sector)?;
         let table = u32_at(sector, at + 8);
         let high = if self.is_wide { u32_at(sector, at + 0x28) } else { 0 };
+        // Volumes of 2^32 blocks are not followed, so there is no upper half.
         if table == 0 || table >= self.blocks || high != 0 {
             return Err(ExtError::Inode);
         }
@@ -146,6 +148,7 @@ impl File {
     fn runs(&self, source: &mut impl Source, volume: &Superblock, start: u64) -> Result<Runs, ExtError> {
         let Superblock { block_sectors, blocks, .. } = *volume;
         let own = self.bytes / (u64::from(block_sectors) * SECTOR as u64);
+        // A file that is shorter than any journal is none.
         let own = u32::try_from(own).ok().filter(|&own| own < blocks && u64::from(own) >= JOURNAL_BLOCKS_MIN);
         let own = own.ok_or(ExtError::Inode)?;
         let mut map = MapReader { source, start, block_sectors, blocks, runs: Runs::default(), sectors_read: 0 };

@@ -160,6 +160,7 @@ impl Fields {
         let (tables, media) = (u32::from(sector[16]), u32::from(sector[21]));
         let reserved = u32::from(u16_at(sector, 14));
         let (total16, table16) = (u32::from(u16_at(sector, 19)), u32::from(u16_at(sector, 22)));
+        // The fields of 16 bits are 0 where the number needs 32.
         let total = if total16 == 0 { u32_at(sector, 32) } else { total16 };
         let table = if table16 == 0 { u32_at(sector, 36) } else { table16 };
         Ok(Self {
@@ -187,6 +188,7 @@ struct Extended {
 impl Extended {
     fn parse(sector: &Sector, fields: &Fields, clusters: u64) -> Result<Self, BootError> {
         let flags = u32::from(u16_at(sector, 40));
+        // Bit 7 says that one table is active, and bits 0 to 3 say which.
         let only = flags & 0x0F;
         let mirrored = flags & 0x80 == 0;
         field("active table", only, mirrored || only < fields.tables)?;
@@ -198,6 +200,7 @@ impl Extended {
         Ok(Self {
             only_table: if mirrored { None } else { Some(only as u8) },
             root_cluster: field("root cluster", root, root >= FIRST_CLUSTER && u64::from(root) <= last)?,
+            // It lies before the tables. Any other number says that there is none.
             backup_boot: if backup < fields.reserved { backup * fields.scale as u32 } else { 0 },
         })
     }
@@ -212,12 +215,14 @@ impl Geometry {
         let fields = Fields::parse(sector)?;
         let scale = fields.scale;
         let total = u64::from(fields.total) * scale;
+        // Behind this check the address of no sector of the volume can wrap.
         if total > partition_sectors || start.checked_add(total).is_none() {
             return Err(BootError::TooLarge { total, partition: partition_sectors });
         }
         let reserved = u64::from(fields.reserved) * scale;
         let table_sectors = u64::from(fields.table) * scale;
         let root = u64::from(fields.root_entries) * 32;
+        // The directory takes whole sectors of the volume's own size.
         let root_sectors = root.div_ceil(SECTOR as u64 * scale) * scale;
         let before = reserved + u64::from(fields.tables) * table_sectors;
         let tables = before + root_sectors;
@@ -228,6 +233,7 @@ impl Geometry {
         }
         let width = Width::of(clusters);
         let is_fat32 = width == Width::Fat32;
+        // The last cluster has the number `clusters + 1`, and from 0FFFFFF7 on numbers mean something else.
         if is_fat32 != fields.is_fat32 || is_fat32 != (fields.root_entries == 0) || clusters > 0x0FFF_FFF5 {
             return Err(BootError::Type { clusters, width });
         }

@@ -86,11 +86,13 @@ struct Layout {
 
 impl Layout {
     fn parse(boot: &Sector, start: u64, partition_sectors: u64) -> Result<Self, BootError> {
+        // FAT has its fields there, so a sector cannot be the boot sector of both.
         if !has_name(boot) || boot[11..64].iter().any(|&byte| byte != 0) {
             return Err(BootError::NoBootSector);
         }
         let (sector_log, cluster_log) = (u32::from(boot[108]), u32::from(boot[109]));
         field("logarithm of a sector's bytes", sector_log, (9..=12).contains(&sector_log))?;
+        // A cluster has at most 32 MiB.
         field("logarithm of a cluster's sectors", cluster_log, cluster_log <= 25 - sector_log)?;
         let version = u32::from(u16_at(boot, 104));
         field("version", version, version >> 8 == 1)?;
@@ -140,6 +142,7 @@ impl Layout {
         for index in 0..u64::from(CHECKED_SECTORS * self.scale) {
             read(source, self.start + index, &mut sector)?;
             for (at, &byte) in sector.iter().enumerate() {
+                // The flags have two bytes. These fields change with use, and the checksum with none of them.
                 let is_left_out = index == 0 && matches!(at, VOLUME_FLAGS | 107 | PERCENT_IN_USE);
                 if !is_left_out {
                     found = found.rotate_right(1).wrapping_add(u32::from(byte));
@@ -156,6 +159,7 @@ impl Layout {
     fn bitmap(&self, source: &mut impl Source) -> Result<Option<(u32, u64)>, VolumeError> {
         let first = self.sector_of(self.root);
         let mut sector = [0; SECTOR];
+        // Only in the first cluster of the directory: the next one may lie anywhere.
         for lba in first..first + ROOT_SECTORS.min(u64::from(self.cluster_sectors)) {
             read(source, lba, &mut sector)?;
             for entry in sector.chunks_exact(ENTRY_BYTES) {
@@ -179,12 +183,14 @@ impl Layout {
                 return Ok(false);
             }
             let index = cluster * 4 / SECTOR as u64;
+            // A sector has 128 entries, and is read once for all of them.
             if held != Some(index) {
                 read(source, self.fat_start + index, &mut sector)?;
                 held = Some(index);
             }
             let next = u64::from(u32_at(&sector, (cluster * 4 % SECTOR as u64) as usize));
             let is_last = cluster + 1 == u64::from(first) + clusters;
+            // The last cluster of a chain has all ones.
             let expected = if is_last { u64::from(u32::MAX) } else { cluster + 1 };
             if next != expected {
                 return Ok(false);

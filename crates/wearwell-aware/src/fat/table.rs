@@ -69,6 +69,7 @@ impl Window {
             Width::Fat32 => u64::from(cluster) * 4,
             Width::ExFat => u64::from(bit / 8),
         };
+        // The window begins a byte before the sector.
         let at = (byte + 1 - self.index * SECTOR as u64) as usize;
         let two = u32::from(self.bytes[at]) | u32::from(self.bytes[at + 1]) << 8;
         match self.width {

@@ -89,6 +89,7 @@ impl Volume {
         let mut volume = Self { geometry, states, number };
         for index in 0..geometry.table_sectors {
             let range = Window::clusters(&geometry, index);
+            // A table may be longer than its entries.
             if range.is_empty() && index > 0 {
                 break;
             }
@@ -107,6 +108,7 @@ impl Volume {
                 return Err(VolumeError::Table { lba });
             }
             let first_table = table == self.geometry.active_tables().start;
+            // The first table begins the set, and others only take away from it.
             keep(&mut free, range.clone(), |cluster, was| (was || first_table) && window.entry(cluster) == 0);
         }
         for cluster in members(&free, range) {
@@ -184,6 +186,7 @@ impl Volume {
                     ledger.directories.follow(self.number, cluster, next);
                 }
             }
+            // A cluster that was free before keeps its age.
             next == 0 && self.state(cluster) == State::Live
         });
         if freed == NO_ENTRIES {
@@ -196,6 +199,7 @@ impl Volume {
         }
         for cluster in members(&freed, range) {
             ledger.directories.forget(self.number, cluster);
+            // The `commit` right behind this write makes what is old dead.
             let state = if mode == Mode::Paper { State::Old } else { State::Young };
             self.states.set(cluster - FIRST_CLUSTER, state);
         }
@@ -211,6 +215,7 @@ impl Volume {
         freed: &mut EntrySet,
     ) -> Result<(), FtlError> {
         for other in self.geometry.active_tables().filter(|&other| other != table) {
+            // Read through the write, which may cover the other table as well.
             let window = Window::read(&self.geometry, passing, other, index)?;
             let range = Window::clusters(&self.geometry, index);
             keep(freed, range, |cluster, was| was && window.entry(cluster) == 0);
@@ -241,6 +246,7 @@ impl Volume {
     fn note_directory<F: BlockDevice>(&self, cluster: u32, passing: &Passing<'_, F>, ledger: &mut Ledger) {
         let first = self.geometry.sector_of(cluster);
         let is_exfat = self.geometry.width == Width::ExFat;
+        // exFAT has no such entries.
         if !is_exfat && passing.new_bytes(first).is_some_and(DirectoryEntry::begins_directory) {
             ledger.directories.add(self.number, cluster);
         }
@@ -280,11 +286,13 @@ impl Volume {
             let (floor, ceil) = (first / page_sectors * page_sectors, behind.next_multiple_of(page_sectors));
             let start = if self.is_going(floor, first) { floor } else { first.next_multiple_of(page_sectors) };
             let end = if self.is_going(behind, ceil) { ceil } else { behind / page_sectors * page_sectors };
+            // The page at the border may have been discarded with the run before.
             let start = start.max(done);
             if start < end {
                 inner.discard(Sectors { start, count: end - start })?;
                 done = end;
             }
+            // Only behind the discard: if that fails, the run stays old, and the next commit tries again.
             ledger.committed += u64::from(run.end - run.start);
             from = run.end;
             for place in run {
@@ -305,6 +313,7 @@ impl Volume {
 
     /// Replaces sectors of dead clusters by zeros. Returns their number.
     pub(crate) fn blank(&self, at: Sectors, data: &mut [u8]) -> u64 {
+        // Mostly nothing is dead, and then a read costs one comparison.
         if self.states.count(State::Dead) == 0 {
             return 0;
         }
@@ -315,6 +324,7 @@ impl Volume {
             let behind = self.geometry.sector_of(cluster + 1).min(end);
             blanked += behind - first;
             let bytes = (first - at.start) as usize * SECTOR..(behind - at.start) as usize * SECTOR;
+            // Where bytes are only counted there are none.
             if let Some(bytes) = data.get_mut(bytes) {
                 bytes.fill(0);
             }

@@ -41,6 +41,7 @@ impl Header {
         }
         let stored = u32_at(sector, 16);
         let mut checked = *sector;
+        // The checksum is of the header with zeros in its own place.
         checked[16..20].fill(0);
         let found = CRC.checksum(&checked[..bytes as usize]);
         if found != stored {
@@ -84,12 +85,14 @@ impl Header {
 pub(super) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     let sectors = source.sectors();
     let table_sectors = 1 + ENTRIES_BYTES_MIN / SECTOR as u64;
+    // Without a header that can be trusted, both ends are watched in the least size that a table has.
     let header = Header::parse(&read(source, 1)?, sectors).inspect_err(|_| {
         layout.watch.range(0, 1 + table_sectors);
         layout.watch.range(sectors.saturating_sub(table_sectors), sectors);
     })?;
     layout.watch.range(0, header.first_usable);
     layout.watch.range(header.last_usable + 1, sectors);
+    // What a wrong checksum covers was added by then: `super::find` drops it.
     let found = entries(source, &header, layout)?;
     if found == header.entries_crc {
         return Ok(());
@@ -112,6 +115,7 @@ fn entries(source: &mut impl Source, header: &Header, layout: &mut Layout) -> Re
     let mut left = header.entries * header.entry_bytes;
     for lba in header.entries_lba..header.entries_end() {
         let sector = read(source, lba)?;
+        // The entries may end within a sector, and the checksum with them.
         let bytes = &sector[..left.min(SECTOR as u64) as usize];
         digest.update(bytes);
         left -= bytes.len() as u64;

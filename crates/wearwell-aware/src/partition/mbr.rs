@@ -64,6 +64,7 @@ pub(super) fn find(source: &mut impl Source, table: &Table, layout: &mut Layout)
     let mut seen = List::default();
     for entry in table.0.iter().filter(|entry| entry.kind != EMPTY) {
         if EXTENDED.contains(&entry.kind) {
+            // Followed also behind an error: the sectors of each chain are watched.
             result = result.and(find_extended(source, entry.start, layout, &mut seen));
         } else {
             layout.add(partition(entry, 0), sectors);
@@ -95,6 +96,7 @@ fn find_extended(
         if seen.as_slice().contains(&lba) || !seen.push(lba) {
             return Err(PartitionError::Chain { lba });
         }
+        // Before it is read: a write may make a table of what is none.
         layout.watch.point(lba);
         let table = Table::parse(&read(source, lba)?, sectors).ok_or(PartitionError::Extended { lba })?;
         let mut next = None;

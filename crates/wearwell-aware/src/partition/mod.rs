@@ -173,6 +173,7 @@ impl Layout {
         let (all, watch) = (self.partitions, self.watch);
         self.partitions.retain(|one| {
             let overlapping = all.as_slice().iter().filter(|other| one.has_in_common(other)).count();
+            // It overlaps itself.
             overlapping == 1 && watch.next_after(one.start) >= one.end()
         });
     }
