@@ -76,8 +76,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         match self.start_erase(seg)? {
             Some(EraseProgress::Done) => Ok(true),
             Some(EraseProgress::InBackground) => match self.log.wait_erase() {
-                Some((_, Err(_))) => self.retire(seg).map(|()| false),
                 Some((_, Ok(()))) | None => Ok(true),
+                Some((_, Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed))) => self.retire(seg).map(|()| false),
+                Some((_, Err(error))) => Err(FtlError::Chip(error)),
             },
             None => Ok(false),
         }

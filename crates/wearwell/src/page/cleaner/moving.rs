@@ -33,19 +33,24 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 done => done?,
             }
             job.cursor = self.batch.slots[found - 1] + 1;
+            job.copied_pages += found as u32;
+            // Each batch is counted at once, since the next one may end in an error.
+            self.job = Some(job);
+            self.count_copies(job.reason, found as u64);
             moved += found as u32;
         }
-        job.copied_pages += moved;
-        match job.reason {
-            Reason::Cleaning => self.alloc.stats.copied_pages += u64::from(moved),
-            Reason::Wear | Reason::Rescue => self.alloc.stats.wear_copies += u64::from(moved),
-        }
-        self.job = Some(job);
         // The count decides and not the cursor: the host may have written the last pages itself.
         if self.alloc.table().valid(job.victim) == 0 {
             self.finish_job(&job)?;
         }
         Ok(moved)
+    }
+
+    fn count_copies(&mut self, reason: Reason, pages: u64) {
+        match reason {
+            Reason::Cleaning => self.alloc.stats.copied_pages += pages,
+            Reason::Wear | Reason::Rescue => self.alloc.stats.wear_copies += pages,
+        }
     }
 
     /// If the victim itself has the only room that is left, it is filled up, and not emptied. True if it is so.

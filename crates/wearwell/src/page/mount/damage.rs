@@ -8,7 +8,7 @@
 //! another copy.
 
 use super::{Found, Log, MountError, Recovery, SegmentScan};
-use crate::addr::{Lpn, Seg};
+use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::config::IMPLAUSIBLE_CLOCK;
@@ -83,14 +83,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Adds the pages without a copy that no part of the discard map calls unmapped.
     fn add_missing(&mut self) -> Result<(), MountError> {
-        let logical_pages = self.discards.logical_pages();
-        if self.discards.parts() == 0 {
-            for lpn in (0..logical_pages).map(Lpn) {
-                if !self.place_of(lpn).is_some() {
-                    self.alloc.index.lost_mut().note(lpn);
-                }
-            }
-        }
         for part in 0..self.discards.parts() {
             let at = self.place_of(self.discards.page_of(part));
             let is_recorded = at.is_some() && self.holds(at, self.discards.page_of(part))?;

@@ -54,7 +54,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// free: on a full device, what can be written may lie in them alone.
     fn resume_emptiest(&mut self) {
         let mut resume = core::mem::take(&mut self.resume);
-        resume.retain(|&(seg, _)| self.alloc.clean_mark() != Some(seg));
         resume.sort_unstable_by_key(|&(seg, next)| (next, seg));
         resume.iter().for_each(|&(seg, next)| self.alloc.resume(seg, next));
     }
