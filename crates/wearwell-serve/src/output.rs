@@ -32,6 +32,7 @@ impl Output {
     pub fn clear(&mut self) {
         self.used = 0;
         if self.bytes.len() > KEPT_BYTES {
+            // Without this a client that once read much would hold that memory for as long as it stays connected.
             self.bytes.truncate(KEPT_BYTES);
             self.bytes.shrink_to(KEPT_BYTES);
         }

@@ -70,6 +70,8 @@ impl Export {
 
     /// The preferred block size: a power of two, 512 or more.
     pub(super) fn preferred_bytes(&self) -> u32 {
+        // proto.md, "Size constraints": it must be a power of two, and a page need not be one. The greatest payload is
+        // one, so the result is no larger than it.
         self.page_bytes.clamp(512, MAX_PAYLOAD_BYTES).next_power_of_two()
     }
 
@@ -77,9 +79,12 @@ impl Export {
     /// connections is set.
     pub(super) fn flags(&self, has_structured_replies: bool) -> u16 {
         use transmission::*;
+        // HAS_FLAGS is always set. FUA is a flush of everything, so whoever offers one can offer the other.
         let mut flags = HAS_FLAGS | SEND_FLUSH | SEND_FUA | CAN_MULTI_CONN | SEND_CACHE;
         flags |= if self.is_read_only { READ_ONLY } else { SEND_TRIM | SEND_WRITE_ZEROES | SEND_FAST_ZERO };
         if has_structured_replies {
+            // A client without structured replies gets each read in one piece, and must not be offered the flag
+            // (proto.md, "Transmission flags").
             flags |= SEND_DF;
         }
         flags
@@ -89,6 +94,7 @@ impl Export {
 /// The number after the suffix of an alias.
 fn stream_number(digits: &[u8]) -> Option<u16> {
     let digits = str::from_utf8(digits).ok()?;
+    // `parse` alone would also take "+5", so that two names would mean one stream.
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 

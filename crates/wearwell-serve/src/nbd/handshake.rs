@@ -120,20 +120,26 @@ impl<'e> Handshake<'e> {
         let mut reader = Reader::new(input);
         let waiting = Progress { used_bytes: 0, state: HandshakeState::Open };
         let Some(found) = reader.u64() else { return Ok(waiting) };
+        // It is looked at before the rest has come: a peer that speaks something else is not waited for.
         if found != IHAVEOPT {
             return Err(ProtocolError::OptionMagic { found });
         }
         let (Some(number), Some(length_bytes)) = (reader.u32(), reader.u32()) else { return Ok(waiting) };
+        // Without fixed newstyle a client cannot parse replies to options, so there is no way to refuse one.
         if number != option::EXPORT_NAME && !client.is_fixed {
             return Err(ProtocolError::NotFixed { option: number });
         }
         if length_bytes > MAX_OPTION_BYTES {
+            // Before its data has arrived: a client gets no memory for what it only announces.
             self.refuse_long(number, length_bytes, output)?;
             return Ok(Progress { used_bytes: OPTION_HEADER_BYTES, state: HandshakeState::Open });
         }
         let Some(data) = reader.bytes(length_bytes as usize) else { return Ok(waiting) };
+        // Counted once it is complete, since this function is called again for each part of it that comes.
         self.count_option()?;
         let used_bytes = OPTION_HEADER_BYTES + data.len();
+        // proto.md, "FORCEDTLS mode": every other option is refused, also one that nobody knows. EXPORT_NAME cannot be
+        // refused, so it ends the connection.
         if self.security == Security::TlsRequired && !matches!(number, option::STARTTLS | option::ABORT) {
             if number == option::EXPORT_NAME {
                 return Err(ProtocolError::WithoutTls);
@@ -143,12 +149,14 @@ impl<'e> Handshake<'e> {
         }
         let state = match ClientOption::parse(number, data) {
             Ok(option) => self.answer(number, &option, client, output)?,
+            // It has no error replies.
             Err(_) if number == option::EXPORT_NAME => return Err(ProtocolError::UnknownExport),
             Err(malformed) => {
                 self.malformed(number, &malformed, output);
                 HandshakeState::Open
             }
         };
+        // A client waits for the answer before it goes on, so an honest one has sent nothing behind the option.
         if state == HandshakeState::StartTls && input.len() > used_bytes {
             return Err(ProtocolError::BehindStartTls);
         }
@@ -160,6 +168,7 @@ impl<'e> Handshake<'e> {
             return Ok(Progress { used_bytes: 0, state: HandshakeState::Open });
         };
         let known = u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
+        // The protocol wants the connection dropped ("Client flags"): a flag may change what the following bytes mean.
         if flags & !known != 0 {
             return Err(ProtocolError::ClientFlags { flags, known });
         }
@@ -176,6 +185,7 @@ impl<'e> Handshake<'e> {
     }
 
     fn refuse_long(&mut self, number: u32, length_bytes: u32, output: &mut Output) -> Result<(), ProtocolError> {
+        // Skipping takes no memory, but a client could keep the server busy with it, up to 4 GiB for each option.
         if length_bytes > MAX_SKIPPED_BYTES || number == option::EXPORT_NAME {
             let max_bytes = if number == option::EXPORT_NAME { MAX_OPTION_BYTES } else { MAX_SKIPPED_BYTES };
             return Err(ProtocolError::OptionLength { option: number, length_bytes, max_bytes });
@@ -187,6 +197,7 @@ impl<'e> Handshake<'e> {
     }
 
     fn malformed(&mut self, number: u32, malformed: &Malformed, output: &mut Output) {
+        // This option replaces what was selected before, even if it fails.
         if number == option::SET_META_CONTEXT {
             self.allocation_of = None;
         }
@@ -214,6 +225,7 @@ impl<'e> Handshake<'e> {
                 return Ok(HandshakeState::Aborted);
             }
             ClientOption::Info { name, wants, goes } => {
+                // An unknown name leaves the handshake open: the client may ask for another one.
                 if let Some(session) = self.inform(number, name, wants, output)
                     && goes
                 {
@@ -241,6 +253,7 @@ impl<'e> Handshake<'e> {
             Security::Tls => refuse(output, number, option_reply::ERR_INVALID, "this is TLS already"),
             Security::TlsOffered | Security::TlsRequired => {
                 acknowledge(output, number);
+                // The flags of the client stay: inside TLS there is no second greeting.
                 self.security = Security::Tls;
                 (self.has_structured_replies, self.allocation_of) = (false, None);
                 return HandshakeState::StartTls;
@@ -255,6 +268,8 @@ impl<'e> Handshake<'e> {
             is_read_only: self.export.is_read_only,
             stream,
             has_structured_replies: self.has_structured_replies,
+            // An alias is another name, although it is the same disk. So a client selects the context for the name that
+            // it enters.
             has_allocation: self.allocation_of.as_deref() == Some(name),
         }
     }
@@ -265,6 +280,7 @@ impl<'e> Handshake<'e> {
         output.put_u64(self.export.size_bytes);
         output.put_u16(self.export.flags(self.has_structured_replies));
         if !client.wants_no_zeroes {
+            // Reserved bytes of the oldest handshakes. Clients that do not refuse them expect them.
             output.put(&[0; 124]);
         }
         Ok(self.session(name, stream))
@@ -276,6 +292,7 @@ impl<'e> Handshake<'e> {
             refuse(output, number, option_reply::ERR_UNKNOWN, "there is no such export");
             return None;
         };
+        // Its type, the size and the flags. This one is sent whether it was asked for or not.
         reply_header(output, number, option_reply::INFO, 12);
         output.put_u16(info::EXPORT);
         output.put_u64(self.export.size_bytes);
@@ -294,6 +311,7 @@ impl<'e> Handshake<'e> {
         if wants.block_size {
             reply_header(output, number, option_reply::INFO, 14);
             output.put_u16(info::BLOCK_SIZE);
+            // The minimum is a byte: parts of sectors are read, changed and written here.
             output.put_u32(1);
             output.put_u32(self.export.preferred_bytes());
             output.put_u32(MAX_PAYLOAD_BYTES);
@@ -304,6 +322,7 @@ impl<'e> Handshake<'e> {
 
     /// Lists the export without its aliases.
     fn list(&self, number: u32, output: &mut Output) {
+        // There are 65,536 aliases. A client that wants one makes its name itself.
         let name = self.export.name.as_bytes();
         reply_header(output, number, option_reply::SERVER, 4 + name.len());
         output.put_u32(name.len() as u32);
@@ -315,6 +334,8 @@ impl<'e> Handshake<'e> {
         if sets {
             self.allocation_of = None;
         }
+        // The answer to BLOCK_STATUS is a chunk, so there is nothing to select without chunks (proto.md,
+        // NBD_OPT_SET_META_CONTEXT).
         if !self.has_structured_replies {
             return refuse(output, number, option_reply::ERR_INVALID, "structured replies come first");
         }
@@ -324,6 +345,7 @@ impl<'e> Handshake<'e> {
         if selection == Selection::Allocation {
             let context = b"base:allocation";
             reply_header(output, number, option_reply::META_CONTEXT, 4 + context.len());
+            // A list names contexts and selects none, so its field for the number is reserved.
             output.put_u32(if sets { ALLOCATION_CONTEXT } else { 0 });
             output.put(context);
             if sets {

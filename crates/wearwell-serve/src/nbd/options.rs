@@ -55,6 +55,7 @@ impl<'a> ClientOption<'a> {
     pub(super) fn parse(number: u32, data: &'a [u8]) -> Result<Self, Malformed> {
         match number {
             option::EXPORT_NAME => limited(data).map(Self::ExportName),
+            // Data that comes with it is ignored, as the protocol asks: the client wants to go.
             option::ABORT => Ok(Self::Abort),
             option::LIST => without_data(Self::List, data),
             option::STARTTLS => without_data(Self::StartTls, data),
@@ -90,8 +91,11 @@ impl<'a> ClientOption<'a> {
         let count = reader.u32().ok_or(Malformed::Invalid)?;
         // No query lists everything, but selects nothing.
         let mut is_found = count == 0 && !sets;
+        // The client chooses the count, but the loop ends with the option's data: each query takes four bytes at least.
         for _ in 0..count {
             let query = limited(reader.string().ok_or(Malformed::Invalid)?)?;
+            // "base:" alone asks for all contexts of the namespace. It lists them, and selects none. Unknown queries
+            // are ignored.
             is_found |= query == b"base:allocation" || (query == b"base:" && !sets);
         }
         let selection = if is_found { Selection::Allocation } else { Selection::Nothing };

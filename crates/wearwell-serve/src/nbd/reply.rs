@@ -41,6 +41,7 @@ impl<'o> Reply<'o> {
     /// Ends the reply: failure. Takes back what was written before. `is_chunked` is set if the command's replies are
     /// structured.
     pub fn error(self, error: Errno, is_chunked: bool) {
+        // Nothing of this reply has been sent: the output leaves when the batch is done.
         self.output.cut_to(self.start);
         if !is_chunked {
             return put_simple(self.output, self.cookie, error as u32);
@@ -80,6 +81,7 @@ impl<'o> Reply<'o> {
 
     /// The allocation, as adjacent extents that are not empty. Extents of the same kind are joined.
     pub fn block_status(self, extents: impl Iterator<Item = (u32, Allocation)>) {
+        // The number of extents is not known before they are joined, so the length is patched in at the end.
         put_chunk(self.output, self.cookie, chunk::BLOCK_STATUS, true, 0);
         let payload = self.output.len();
         self.output.put_u32(ALLOCATION_CONTEXT);
@@ -87,6 +89,7 @@ impl<'o> Reply<'o> {
         for (length, holds) in extents {
             debug_assert!(length > 0);
             last = match last {
+                // The sum is no more than the request's length, which has 32 bits.
                 Some((before, same)) if same == holds => Some((before + length, same)),
                 Some(other) => {
                     put_extent(self.output, other);
@@ -99,6 +102,7 @@ impl<'o> Reply<'o> {
             put_extent(self.output, extent);
         }
         let length = (self.output.len() - payload) as u32;
+        // The length is the last field of the chunk's header.
         self.output.patch(payload - 4, &length.to_be_bytes());
     }
 }
@@ -107,6 +111,7 @@ fn put_extent(output: &mut Output, (length, holds): (u32, Allocation)) {
     output.put_u32(length);
     output.put_u32(match holds {
         Allocation::Data => 0,
+        // Both: a hole takes no flash, and it reads as zeros. Data that happens to be zeros is not looked for.
         Allocation::Hole => allocation::HOLE | allocation::ZERO,
     });
 }

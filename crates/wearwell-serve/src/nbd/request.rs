@@ -134,12 +134,14 @@ impl Requests {
     /// # Errors
     /// A [`ProtocolError`] if what stands there is no request.
     pub fn receive<'a>(&mut self, input: &'a [u8]) -> Result<RequestStep<'a>, ProtocolError> {
+        // The payload of a refused write comes all the same. It is dropped as it arrives, so it takes no memory.
         let skipped = input.len().min(self.skipped_bytes as usize);
         self.skipped_bytes -= skipped as u32;
         let input = &input[skipped..];
         let mut reader = Reader::new(input);
         let partial = |needed_bytes| Ok(RequestStep::Partial { used_bytes: skipped, needed_bytes });
         let Some(found) = reader.u32() else { return partial(HEADER_BYTES) };
+        // From here on the stream cannot be understood: no later place in it is known to begin a request.
         if found != REQUEST_MAGIC {
             return Err(ProtocolError::RequestMagic { found });
         }
@@ -151,6 +153,7 @@ impl Requests {
         if header.kind != command::WRITE {
             return whole(self.without_payload(&header).unwrap_or_else(|error| self.refused(&header, error)), 0);
         }
+        // Before its data is waited for: the length is the client's, and may be up to 4 GiB.
         if let Err(error) = self.check_write(&header) {
             self.skipped_bytes = header.length;
             return whole(self.refused(&header, error), 0);
@@ -163,6 +166,8 @@ impl Requests {
     }
 
     fn refused<'a>(&self, header: &Header, error: Errno) -> Command<'a> {
+        // A read must get a structured reply even if it fails early (proto.md, "Structured reply chunk message"). Other
+        // refusals may be simple.
         let is_read = matches!(header.kind, command::READ | command::BLOCK_STATUS);
         Command::Refused { error, is_chunked: is_read && self.session.has_structured_replies }
     }
@@ -173,6 +178,7 @@ impl Requests {
         if header.length > MAX_PAYLOAD_BYTES {
             return Err(Errno::Inval);
         }
+        // A write beyond the end would need a larger disk. Reads and trims beyond it are invalid ("Error values").
         self.check_range(header, Errno::NoSpace)
     }
 
@@ -181,6 +187,7 @@ impl Requests {
         let is_durable = flags & command_flag::FUA != 0;
         match kind {
             command::READ => self.read(header),
+            // Nothing is checked, since nothing is answered.
             command::DISC => Ok(Command::Disconnect),
             command::FLUSH => {
                 self.check_flags(header, 0)?;
@@ -202,6 +209,8 @@ impl Requests {
                 let is_fast_only = flags & command_flag::FAST_ZERO != 0;
                 Ok(Command::WriteZeroes { offset, length, is_durable, keeps_allocated, is_fast_only })
             }
+            // There is no cache to fill. A server may offer the command without an effect, but must then refuse flags
+            // that it does not know.
             command::CACHE => {
                 self.check_flags(header, 0)?;
                 self.check_range(header, Errno::Inval)?;
@@ -209,6 +218,7 @@ impl Requests {
             }
             command::BLOCK_STATUS => {
                 self.check_flags(header, command_flag::REQ_ONE)?;
+                // No extent may be empty, and an empty answer would leave the client where it was.
                 if !self.session.has_allocation || length == 0 {
                     return Err(Errno::Inval);
                 }
@@ -220,11 +230,13 @@ impl Requests {
     }
 
     fn read(&self, header: &Header) -> Result<Command<'static>, Errno> {
+        // Clients must not set DF where it was not offered, and it was offered only with structured replies.
         let may_be_whole = if self.session.has_structured_replies { command_flag::DF } else { 0 };
         self.check_flags(header, may_be_whole)?;
         let is_whole = header.flags & command_flag::DF != 0;
         self.check_range(header, Errno::Inval)?;
         if header.length > MAX_PAYLOAD_BYTES {
+            // EOVERFLOW is for reads with DF alone: it tells the client to ask for less ("Error values").
             return Err(if is_whole { Errno::Overflow } else { Errno::Inval });
         }
         Ok(Command::Read { offset: header.offset, length: header.length, is_whole })
@@ -240,6 +252,7 @@ impl Requests {
     }
 
     fn check_range(&self, header: &Header, beyond: Errno) -> Result<(), Errno> {
+        // The offset has 64 bits and is the client's, so the sum may overflow.
         let end = header.offset.checked_add(u64::from(header.length));
         if end.is_some_and(|end| end <= self.session.size_bytes) { Ok(()) } else { Err(beyond) }
     }

@@ -86,11 +86,13 @@ impl<'e> Batch<'e> {
         mut piece: impl FnMut(&mut Access<'e>, u64, u64) -> Result<(), DiskError>,
     ) -> Result<(), CommandError> {
         let page_bytes = u64::from(self.page_bytes());
+        // A page need not be a power of two, so 16 MiB need not be whole pages.
         let piece_bytes = PIECE_BYTES / page_bytes * page_bytes;
         let end = offset + bytes;
         let mut at = offset;
         loop {
             let next = (at / piece_bytes + 1).saturating_mul(piece_bytes).min(end);
+            // An empty range is one piece, so that its place and the disk's power are checked all the same.
             piece(self.access()?, at, next - at)?;
             if next == end {
                 return Ok(());

@@ -7,6 +7,7 @@ pub(super) fn class_name(place: Placement, class: u8) -> Option<String> {
     if Class(class) == Class::WEAR {
         return Some("moved by wear leveling".to_owned());
     }
+    // The places in these lists are the numbers of classes, as the placement policies have them.
     let names: &[&str] = match place {
         Placement::Single => &["writes and copies"],
         Placement::SeparateGc => &["writes", "copies"],

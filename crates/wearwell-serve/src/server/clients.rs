@@ -123,6 +123,7 @@ impl Clients {
             Role::Http => Stage::Http,
         };
         if stage == Stage::Handshake {
+            // A client that could not stay is closed at once, and not after its handshake.
             has_room(&open, Stage::Disk)?;
         }
         if !stage.is_brief() {
@@ -159,6 +160,7 @@ impl Clients {
         let mut open = self.open();
         has_room(&open, Stage::Disk)?;
         let mut waiting = open.iter_mut().filter(|client| client.counts_as(Stage::Handshake));
+        // A connection that was closed meanwhile does not count any more, and is not found.
         let client = waiting.find(|client| std::ptr::eq(&*client.peer, peer)).ok_or(ConnectionEnd::Vanished)?;
         client.stage = Stage::Disk;
         Ok(())
@@ -167,6 +169,7 @@ impl Clients {
     /// Closes connections after their deadlines. Returns the time until the next deadline; none if there is none.
     pub(super) fn expire(&self, now: Instant) -> Option<Duration> {
         let mut open = self.open();
+        // They stay in the list until their threads end, and do not count.
         for client in open.iter_mut().filter(|client| client.left(now).is_some_and(|left| left.is_zero())) {
             client.cut(Cut::Late);
         }
@@ -189,8 +192,10 @@ impl Clients {
     /// Lets every connection answer the requests that it received, and closes those that remain after `patience`.
     pub(super) fn drain(&self, patience: Duration) {
         let mut open = self.open();
+        // What has arrived can still be read, and behind it is the end. So each thread answers that, and returns.
         open.iter().for_each(|client| client.peer.shut(Shutdown::Read));
         let deadline = Instant::now() + patience;
+        // A thread that ends takes itself out of the list. The lock is free while this one waits.
         while !open.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -198,6 +203,7 @@ impl Clients {
             }
             open = self.left.wait_timeout(open, left).unwrap_or_else(PoisonError::into_inner).0;
         }
+        // These clients do not read their replies.
         open.iter().for_each(|client| client.peer.shut(Shutdown::Both));
     }
 }

@@ -73,6 +73,7 @@ impl Connection<'_> {
     fn serve(&mut self) -> Result<ConnectionEnd, ConnectionEnd> {
         let mut input = Input::new();
         let mut output = Output::default();
+        // The handshake sends as well. A client that reads nothing would hold this thread otherwise.
         self.peer.set_send_patience(SEND_PATIENCE)?;
         let session = match self.shake_hands(&mut input, &mut output) {
             Ok(Some(session)) => session,
@@ -89,10 +90,12 @@ impl Connection<'_> {
     fn shake_hands(&mut self, input: &mut Input, output: &mut Output) -> Result<Option<Session>, ConnectionEnd> {
         let mut handshake = Handshake::greet(self.export, self.security(), output);
         loop {
+            // The greeting first, and then the answer to each option before the next one is looked at.
             self.send(output)?;
             let progress = match handshake.receive(input.unused(), output) {
                 Ok(progress) => progress,
                 Err(error) => {
+                    // The answers to the options before it are still due.
                     self.send(output)?;
                     return Err(error.into());
                 }
@@ -113,15 +116,19 @@ impl Connection<'_> {
                     self.send(output)?;
                     self.start_tls()?;
                 }
+                // There may be another option in the input.
                 HandshakeState::Open if progress.used_bytes > 0 => {}
+                // The handshake does not say how long an option is, so any further byte makes it look again.
                 HandshakeState::Open => self.receive(input, input.unused().len() + 1)?,
             }
         }
     }
 
     fn start_tls(&mut self) -> Result<(), ConnectionEnd> {
+        // Without TLS the handshake refuses the option, so this cannot be reached.
         let Some(tls) = self.tls else { return Ok(()) };
         self.wire.start_tls(tls).map_err(|error| match error.kind() {
+            // This is how rustls reports its own errors: a wrong certificate, an old version.
             io::ErrorKind::InvalidData => ConnectionEnd::Tls(error.to_string()),
             io::ErrorKind::UnexpectedEof => ConnectionEnd::Vanished,
             _ => error.into(),
@@ -139,10 +146,14 @@ impl Connection<'_> {
         loop {
             let rest = self.batch(&mut requests, input, output, &mut dues);
             let Self { wire, engine, stopping, .. } = self;
+            // Before the rest is looked at: also a client that has disconnected, or sent nonsense, gets the replies
+            // from before that.
             dues.send(engine, stopping, output, |bytes| wire.write_all(bytes).and_then(|()| wire.flush()))?;
             match rest {
                 Rest::Unknown => {}
                 Rest::Needs(bytes) => {
+                    // Inside TLS fewer bytes may be in the socket than are missing here. Then the busy wait lasts as
+                    // long as it may, and no longer.
                     let wanted_bytes = bytes.saturating_sub(input.unused().len());
                     eager.wait(self.peer, wanted_bytes, || self.receive(input, bytes))?;
                 }
@@ -159,6 +170,8 @@ impl Connection<'_> {
         // A request begins when the one before it is done.
         let mut began = Instant::now();
         let rest = loop {
+            // The lock is let go of between batches, so that one client with many requests does not keep the others
+            // out.
             if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
                 break Rest::Unknown;
             }
@@ -166,13 +179,16 @@ impl Connection<'_> {
                 Ok(RequestStep::Whole { request, used_bytes }) => (request, used_bytes),
                 Ok(RequestStep::Partial { used_bytes, needed_bytes }) => {
                     used += used_bytes;
+                    // The lock is not held while the rest of a request comes: a client could stop in the middle of it.
                     break Rest::Needs(needed_bytes);
                 }
                 Err(error) => break Rest::Broken(error),
             };
+            // Requests behind it are not done.
             if request.command == Command::Disconnect {
                 break Rest::Disconnected;
             }
+            // Only a complete request announces itself to idle cleaning.
             let batch = batch.get_or_insert_with(|| Batch::new(self.engine));
             execute::execute(batch, requests.session(), &request, output);
             let due_us = if self.engine.timing() == Timing::Real { batch.complete_us() } else { None };
@@ -181,9 +197,11 @@ impl Connection<'_> {
             }
             let done = Instant::now();
             if let Some(kind) = latency::kind(&request.command) {
+                // The reply has not been sent, but it is known when it will be.
                 let waits_us = due_us.map_or(0, |due_us| due_us.saturating_sub(self.engine.now_us()));
                 self.engine.latencies().add(kind, done - began + Duration::from_micros(waits_us));
             }
+            // So each request costs one reading of the clock, not two.
             began = done;
             used += used_bytes;
         };

@@ -153,11 +153,13 @@ struct Stats {
 pub fn ask(path: &Path, command: &ControlCommand) -> Result<Value, ControlError> {
     let no_server = |error| ControlError::NoServer { path: path.to_owned(), error };
     let no_answer = |reason: String| ControlError::NoAnswer { path: path.to_owned(), reason };
+    // A path that is too long is left to the system, whose error names the cause.
     let short = socket_path(path).unwrap_or_else(|| path.to_owned());
     let mut server = UnixStream::connect(short).map_err(no_server)?;
     let mut line = serde_json::to_vec(command).map_err(|error| no_answer(error.to_string()))?;
     line.push(b'\n');
     server.write_all(&line).map_err(|error| no_answer(error.to_string()))?;
+    // There is no time limit: a snapshot takes as long as copying the image.
     let mut answer = Vec::new();
     BufReader::new(server).read_until(b'\n', &mut answer).map_err(|error| no_answer(error.to_string()))?;
     match serde_json::from_slice(&answer).map_err(|error| no_answer(error.to_string()))? {
@@ -172,6 +174,8 @@ pub(super) fn control(engine: &Engine, mut peer: &Peer) -> Result<ConnectionEnd,
     let mut input = BufReader::new(peer);
     loop {
         let mut line = Vec::new();
+        // It bounds what a client can make the server keep. A longer line is cut, is no JSON then, and ends the
+        // connection.
         if input.by_ref().take(REQUEST_BYTES).read_until(b'\n', &mut line)? == 0 {
             return Ok(ConnectionEnd::Left);
         }
@@ -246,6 +250,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
         }
         ControlCommand::Events { after } => Ok(json!({ "events": access.disk().events_after(after) })),
         ControlCommand::Policy { when, which, r#where, wear } => {
+            // Asking is allowed while the disk is recorded.
             let changes = [&when, &which, &r#where, &wear].iter().any(|name| name.is_some());
             if changes {
                 recordable(access, "a change of policy")?;
@@ -253,6 +258,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
             let Some(mut policies) = access.disk().policies() else {
                 return Err(Undone::refused("this engine's policies cannot be changed: only page mapping's can"));
             };
+            // All names are read before anything changes, so that a wrong one changes nothing.
             named(&mut policies.when, "--when", when, CleaningTrigger::parse)?;
             named(&mut policies.which, "--which", which, VictimPolicy::parse)?;
             named(&mut policies.place, "--where", r#where, Placement::parse)?;
@@ -275,6 +281,7 @@ fn execute(engine: &Engine, command: ControlCommand) -> Result<Value, Undone> {
         }
         ControlCommand::Clean { pages } => Ok(json!({ "more": access.command().clean(pages)? })),
         ControlCommand::Snapshot { to } => Ok(access.command().snapshot(&to).map(|()| json!({}))?),
+        // It was done above. Only the lock was waited for, so that the command that was torn has ended.
         ControlCommand::Cut => Ok(json!({})),
         ControlCommand::Fault { seed, program_fail_rate, erase_fail_rate, bits } => {
             recordable(access, "a fault")?;

@@ -36,12 +36,14 @@ impl Dues {
         for due in self.0.drain(..) {
             let left_us = due.due_us.saturating_sub(engine.now_us());
             if left_us > 0 && !stopping.has_begun() {
+                // Those that are ready go out before the sleep, in one write.
                 write(&output.filled()[sent..ready])?;
                 sent = ready;
                 stopping.sleep(Duration::from_micros(left_us));
             }
             ready = due.end_bytes;
         }
+        // Without a timeline nothing is due, and this is the only write.
         write(&output.filled()[sent..])?;
         output.clear();
         Ok(())

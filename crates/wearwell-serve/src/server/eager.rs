@@ -26,6 +26,7 @@ impl Eager {
     /// come.
     pub(super) fn wait<T>(&mut self, peer: &Peer, wanted_bytes: usize, receive: impl FnOnce() -> T) -> T {
         let began = Instant::now();
+        // The whole message, up to what is worth a read: each part of it that is read alone costs a system call.
         while self.was_short && !has_come(peer, wanted_bytes.min(WORTH_A_READ_BYTES)) {
             // Other threads with work go first.
             std::thread::yield_now();
@@ -39,5 +40,6 @@ impl Eager {
 
 /// True if the socket holds `bytes` bytes, or if their number is unknown.
 fn has_come(peer: &Peer, bytes: usize) -> bool {
+    // Then the read, which sleeps, finds out.
     ioctl_fionread(peer).map_or(true, |come| come >= bytes as u64)
 }

@@ -66,6 +66,7 @@ impl ConnectionEnd {
 impl From<io::Error> for ConnectionEnd {
     fn from(error: io::Error) -> Self {
         match error.kind() {
+            // Sockets have a time limit for sending, which the system reports in one of these ways.
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Self::TooSlow,
             io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Self::Vanished,
             _ => Self::Socket(error),

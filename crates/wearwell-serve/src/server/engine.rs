@@ -36,6 +36,7 @@ pub struct Engine {
 impl Engine {
     /// Takes a disk, at time 0.
     pub fn new(mut disk: Disk, timing: Timing) -> Self {
+        // These are kept beside the lock: nobody should wait for a command to learn a size, or to cut the power.
         let (page_bytes, switch) = (disk.page_bytes(), disk.power_switch());
         let segment_bytes = u64::from(page_bytes) * u64::from(disk.limits().pages_per_segment);
         Self {
@@ -93,6 +94,7 @@ impl Engine {
         if self.history.is_due(now_us)
             && let Ok(access) = self.access()
         {
+            // The history has a lock of its own. Clients wait only while the counters are copied.
             let totals = access.disk.totals();
             drop(access);
             self.history.add(now_us, Counted::new(&totals, self.latencies.all()));
@@ -115,9 +117,12 @@ impl Engine {
     /// # Errors
     /// [`Poisoned`] if a thread panicked while it held the lock.
     pub fn cut(&self) -> Result<(), Poisoned> {
+        // The switch works without the disk's lock. Its own lock is let go of before the disk's is taken, because
+        // `remount` takes them the other way round.
         if let Some(switch) = &*self.switch.lock().unwrap_or_else(PoisonError::into_inner) {
             switch.cut();
         }
+        // An idle chip begins no operation that could be torn, so the disk itself has to refuse commands.
         self.access()?.disk.cut_power();
         Ok(())
     }
@@ -164,6 +169,7 @@ impl Access<'_> {
     /// As there.
     pub fn remount(&mut self) -> Result<(), DiskError> {
         if self.disk.remount()?.is_some() {
+            // The disk has a new chip, and the old switch would cut nothing.
             let switch = self.disk.power_switch();
             *self.engine.switch.lock().unwrap_or_else(PoisonError::into_inner) = switch;
         }
@@ -205,6 +211,7 @@ pub(super) fn errno(error: &DiskError) -> Errno {
         DiskError::Ftl(FtlError::WornOut { .. }) | DiskError::NoRoom => Errno::NoSpace,
         DiskError::Sync(error) if error.kind() == io::ErrorKind::StorageFull => Errno::NoSpace,
         DiskError::OutOfRange { .. } | DiskError::Ftl(FtlError::OutOfRange { .. }) => Errno::Inval,
+        // What the chip lost, what is not durable, a power that is off: nothing that another request could change.
         _ => Errno::Io,
     }
 }

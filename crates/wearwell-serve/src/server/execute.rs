@@ -24,6 +24,8 @@ fn told(engine: &Engine, error: &CommandError) -> Errno {
 
 /// Executes `request`, and puts the reply into `output`.
 pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request<'_>, output: &mut Output) {
+    // Once structured replies are agreed on, answers with data must have that form. All others stay simple, which is
+    // shorter.
     let is_chunked = session.has_structured_replies;
     let mut reply = Reply::new(output, request.cookie);
     let engine = batch.engine();
@@ -32,9 +34,12 @@ pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request
             let read = match batch.powered() {
                 Err(error) => Err(error),
                 Ok(access) if is_chunked => read_chunks(access, &mut reply, offset, length, is_whole),
+                // The header says success before the read has begun. If the read fails, the reply is taken back as a
+                // whole.
                 Ok(access) => access.command().read(offset, reply.data(length)).map_err(CommandError::from),
             };
             return match read {
+                // No chunk of data may be empty, and without one nothing has ended the reply.
                 Ok(()) if length == 0 && is_chunked => reply.end(),
                 Ok(()) => {}
                 Err(error) => reply.error(told(engine, &error), is_chunked),
@@ -51,6 +56,7 @@ pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request
             return reply.error(error, is_chunked);
         }
         Command::Disconnect => return,
+        // There is nothing to do, but a disk without power should not say that it was done.
         Command::Cache => batch.powered().map(drop),
         Command::Write { offset, data, is_durable } => {
             batch.write(offset, data, session.stream).and_then(|()| durable(batch, is_durable))
@@ -60,6 +66,8 @@ pub(super) fn execute(batch: &mut Batch<'_>, session: Session, request: &Request
             batch.discard(offset, u64::from(length)).and_then(|()| durable(batch, is_durable))
         }
         Command::WriteZeroes { offset, length, is_durable, keeps_allocated, is_fast_only } => {
+            // It is faster than a write if a page can be discarded. The answer must be quick and change nothing
+            // (proto.md, NBD_CMD_FLAG_FAST_ZERO).
             if is_fast_only && (keeps_allocated || !has_whole_page(batch.page_bytes(), offset, length)) {
                 return reply.error(Errno::NotSupported, false);
             }
@@ -96,7 +104,10 @@ fn read_chunks(
     let mut at = offset;
     while at < end {
         let first = access.disk_mut().extent(at, end - at);
+        // A short hole would cost a chunk of its own, and split the data around it. One that is all that is left splits
+        // nothing.
         let is_hole = !first.allocated && (first.bytes >= HOLE_BYTES || first.bytes == end - at);
+        // In one piece, a hole may be sent as one only if there is nothing else (proto.md, NBD_CMD_READ).
         if is_hole && (!is_whole || first.bytes == u64::from(length)) {
             reply.hole_chunk(at, first.bytes as u32, at + first.bytes == end);
             at += first.bytes;
@@ -122,6 +133,8 @@ fn data_end(access: &mut Access<'_>, mut at: u64, end: u64) -> u64 {
 }
 
 fn block_status(access: &mut Access<'_>, reply: Reply<'_>, offset: u64, length: u32, is_one: bool) {
+    // The answer may cover less than the request; the client asks again for the rest. This bounds the time under the
+    // lock.
     let end = offset + u64::from(length.min(STATUS_BYTES));
     let mut at = offset;
     let extents = std::iter::from_fn(|| {

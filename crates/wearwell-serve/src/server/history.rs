@@ -72,6 +72,7 @@ impl History {
     pub(super) fn add(&self, now_us: u64, now: Counted) {
         let mut kept = self.kept();
         let requests = now.requests.since(&kept.last.requests);
+        // A disk that was mounted again counts from 0. Latencies are the server's, and go on.
         let since = |now: u64, before: u64| now.saturating_sub(before);
         let row = Second {
             at_us: now_us,

@@ -36,6 +36,7 @@ impl Response {
 pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Result<ConnectionEnd, ConnectionEnd> {
     let mut head = Vec::new();
     let mut end = ConnectionEnd::Left;
+    // The head is parsed from its beginning each time. It has 8 KiB at most, so that this cannot cost much.
     let response = loop {
         let mut part = [0; 1024];
         let count = peer.read(&mut part)?;
@@ -56,6 +57,8 @@ pub(super) fn browse(engine: &Engine, clients: &Clients, mut peer: &Peer) -> Res
             }
         }
     };
+    // The connection ends with the answer, so that a browser holds no thread. The policy lets the page load nothing
+    // from elsewhere.
     let Response { status, kind, body } = response;
     write!(
         peer,
@@ -79,6 +82,7 @@ fn respond(engine: &Engine, clients: &Clients, head: &[u8]) -> Result<Option<Res
     if !host.is_none_or(|host| is_this_machine(host.value)) {
         return Ok(Some(Response::error("403 Forbidden")));
     }
+    // Nothing here changes the disk. That is for the control socket, whose file says who may connect.
     if request.method != Some("GET") {
         return Ok(Some(Response::error("405 Method Not Allowed")));
     }

@@ -15,21 +15,26 @@ const STEP_PAGES: u32 = 8;
 
 /// Cleans in small steps whenever the host is idle, until the server stops.
 pub(super) fn clean_when_idle(engine: &Engine, stopping: &Stopping) {
+    // A batch counts before it waits for the lock. So cleaning sees a request that waits for the step in progress, and
+    // makes way.
     let mut seen = engine.arrivals();
     let mut quiet_until = Instant::now();
     while !stopping.sleep(IDLE_AFTER) {
         let arrivals = engine.arrivals();
         if arrivals != seen {
+            // Requests may have made new work, so the wait after the last cleaning is off.
             (seen, quiet_until) = (arrivals, Instant::now());
             continue;
         }
         if Instant::now() < quiet_until {
             continue;
         }
+        // Each step takes the lock anew: a request waits for one of them at most.
         while engine.arrivals() == seen && !stopping.has_begun() {
             match step(engine) {
                 Step::More => {}
                 Step::Wait(time) => {
+                    // The lock is free meanwhile, and a server that stops does not wait for the chip.
                     stopping.sleep(time);
                 }
                 Step::Done => {
@@ -59,5 +64,6 @@ fn step(engine: &Engine) -> Step {
     }
     // The next request reports an error. Here it only means that there is nothing to do.
     let cleans_on = access.command().clean(STEP_PAGES).unwrap_or(false);
+    // Space is given back when there is nothing left to clean, since cleaning may use it again.
     if cleans_on || access.disk_mut().give_back() { Step::More } else { Step::Done }
 }

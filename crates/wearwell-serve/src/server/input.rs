@@ -45,11 +45,15 @@ impl Input {
     /// grows with the bytes received. A peer that only announces a long message gets no memory for it.
     pub(super) fn fill(&mut self, from: &mut impl Read, needed_bytes: usize) -> io::Result<usize> {
         let unused = self.end - self.start;
+        // Bytes are moved only if little room is left behind them. Moving them before each read would cost a copy for
+        // each batch.
         if self.start > 0 && (unused == 0 || self.start + needed_bytes.max(READ_BYTES / 2) > self.bytes.len()) {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, unused);
         }
         if self.start + needed_bytes > self.bytes.len() {
+            // It at most doubles, and only when it is full: the peer has sent half of that memory before it gets the
+            // rest.
             let grown = self.bytes.len().max(READ_BYTES).saturating_mul(2);
             if self.end == self.bytes.len() {
                 self.bytes.resize(grown.min(self.start + needed_bytes), 0);
@@ -60,6 +64,7 @@ impl Input {
         }
         let came = loop {
             match from.read(&mut self.bytes[self.end..]) {
+                // A signal is not the peer's end.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 result => break result?,
             }

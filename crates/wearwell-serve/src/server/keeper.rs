@@ -48,6 +48,7 @@ impl Keeper {
             {
                 // Lack of room may end. Any other error stays.
                 gives_up = !matches!(error, DiskError::NoRoom);
+                // Whoever is told may take its time, and clients would wait.
                 drop(access);
                 if gives_up {
                     tell(&Notice::RemountFailed(&error));

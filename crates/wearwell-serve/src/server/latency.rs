@@ -61,7 +61,10 @@ impl Latencies {
     /// Adds a request of a kind that took this time.
     pub(super) fn add(&self, kind: usize, took: Duration) {
         let Histogram { counts, sum_ns } = &self.0[kind];
+        // A time equal to a bound is in its bucket. One above all bounds is in the last bucket, which has none.
         let bucket = BOUNDS_US.partition_point(|&bound_us| Duration::from_micros(bound_us) < took);
+        // No count depends on another, so that no order between them is needed. A snapshot may miss requests of this
+        // moment.
         counts[bucket].fetch_add(1, Ordering::Relaxed);
         sum_ns.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
@@ -93,6 +96,7 @@ impl Snapshot {
     /// The lowest bound that so many percent of the requests do not exceed; the highest one for slower requests. None
     /// if there is no request.
     pub(super) fn at_most_us(&self, percent: u64) -> Option<u64> {
+        // At least one request, so that the first bucket with requests is found.
         let wanted = (self.count * percent).div_ceil(100);
         let bucket = self.up_to.partition_point(|&up_to| up_to < wanted).min(BOUNDS_US.len() - 1);
         (self.count > 0).then(|| BOUNDS_US[bucket])
@@ -102,6 +106,7 @@ impl Snapshot {
 impl Histogram {
     fn snapshot(&self) -> Snapshot {
         let mut count = 0;
+        // The buckets are added up as Prometheus wants them: each holds those below it.
         let mut so_far = |bucket: usize| {
             count += self.counts[bucket].load(Ordering::Relaxed);
             count

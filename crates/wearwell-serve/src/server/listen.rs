@@ -103,6 +103,8 @@ impl Endpoint {
 fn encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
+        // These stand for themselves in a path and in a query (RFC 3986). All else is encoded, "@" and "=" of an alias
+        // included.
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             text.push(char::from(byte));
         } else {
@@ -147,6 +149,7 @@ impl Listener {
             Endpoint::Unix(path) => {
                 let whole = std::path::absolute(path).map_err(system)?;
                 let path = socket_path(&whole).ok_or_else(|| ListenError::TooLong(whole.clone()))?;
+                // Two servers of one image cannot meet here: the image was opened, and locked, before.
                 make_way(&path)?;
                 let socket = bind_private(&path).map_err(system)?;
                 // This removes the file even if the rest fails.
@@ -155,6 +158,7 @@ impl Listener {
                 Ok((Self::Unix { socket, _file: Some(file) }, Endpoint::Unix(path)))
             }
             Endpoint::Tcp(address) => {
+                // Before the socket exists, so that nobody can connect for a moment.
                 reach.check(*address)?;
                 let socket = TcpListener::bind(address).map_err(system)?;
                 socket.set_nonblocking(true).map_err(system)?;
@@ -167,6 +171,8 @@ impl Listener {
     /// Takes a socket that another process opened, such as systemd.
     pub(super) fn adopt(socket: OwnedFd, reach: Reach) -> Result<(Self, Endpoint), ListenError> {
         let no_socket = |_| ListenError::Inherited("it is no socket");
+        // Whoever started us may have handed over anything. At a socket that does not listen every `accept` would fail,
+        // over and over.
         if sockopt::socket_type(&socket).map_err(no_socket)? != SocketType::STREAM
             || !sockopt::socket_acceptconn(&socket).map_err(no_socket)?
         {
@@ -178,6 +184,7 @@ impl Listener {
             AddressFamily::UNIX => {
                 let socket = UnixListener::from(socket);
                 let address = socket.local_addr().ok();
+                // A socket in the abstract namespace has no file, so that no permissions say who may connect.
                 let Some(path) = address.as_ref().and_then(|address| address.as_pathname()) else {
                     return Err(ListenError::Inherited("it has no path"));
                 };
@@ -190,6 +197,7 @@ impl Listener {
                 let socket = TcpListener::from(socket);
                 let bound = socket.local_addr().map_err(|_| ListenError::Inherited("it has no address"))?;
                 let system = |error| ListenError::System { endpoint: Endpoint::Tcp(bound), error };
+                // The same limits as for sockets of our own. Only the bound address says who can reach it.
                 reach.check(bound)?;
                 socket.set_nonblocking(true).map_err(system)?;
                 Ok((Self::Tcp(socket), Endpoint::Tcp(bound)))
@@ -203,12 +211,14 @@ impl Listener {
         let accepted = match self {
             Self::Unix { socket, .. } => socket.accept().map(|(stream, _)| Peer::Unix(stream)),
             Self::Tcp(socket) => socket.accept().and_then(|(stream, _)| {
+                // Replies are written in one piece each, so waiting for more to send would only delay them.
                 stream.set_nodelay(true)?;
                 Ok(Peer::Tcp(stream))
             }),
         };
         match accepted {
             Ok(peer) => Ok(Some(peer)),
+            // The client has gone between the poll and this call. A socket that blocks would hold up everybody here.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error),
         }
@@ -239,11 +249,13 @@ fn make_way(path: &Path) -> Result<(), ListenError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(system(error)),
+        // A link is not followed: what it points to is not ours to remove.
         Ok(found) if !found.file_type().is_socket() => return Err(ListenError::NoSocket(path.to_owned())),
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
         Ok(_) => Err(ListenError::InUse(path.to_owned())),
+        // Nobody listens there: a killed server has left it. Any other error leaves that open.
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(system),
         Err(error) => Err(system(error)),
     }

@@ -1,8 +1,9 @@
 //! Serves a disk over sockets.
 //!
 //! Each connection has a thread. It reads the bytes that have come, takes the disk's lock once for all requests in
-//! them, and sends their replies together. One more thread accepts clients and closes those whose time is up, and one
-//! cleans while the host is idle. All of them access the disk only through [`Engine`].
+//! them, and sends their replies together. One more thread accepts clients and closes those whose time is up, one
+//! cleans while the host is idle, and one watches the disk's health. All of them access the disk only through
+//! [`Engine`].
 
 mod batch;
 mod class_names;
@@ -265,6 +266,7 @@ impl Server {
     ) -> Result<Subsystem, ListenError> {
         let endpoint = Endpoint::Tcp(address);
         let (listener, bound) = Listener::bind(&endpoint, self.reach(Role::Nvme))?;
+        // Hosts are told this address by the discovery log, so it has the port that the system chose.
         let address = if let Endpoint::Tcp(bound) = bound { bound } else { address };
         let subsystem = Subsystem {
             nqn: nqn.unwrap_or_else(|| Subsystem::default_nqn(unique)),
@@ -303,6 +305,7 @@ impl Server {
             Role::Disk => Reach::ThisMachine(ListenError::NeedsTls),
             Role::Nvme if self.hosts.is_some() => Reach::Anywhere,
             Role::Nvme => Reach::ThisMachine(ListenError::NeedsAuthentication),
+            // TLS does not change that: neither of them has any.
             Role::Control | Role::Http => Reach::ThisMachine(ListenError::NotLoopback),
         }
     }
@@ -323,6 +326,7 @@ impl Server {
     /// # Errors
     /// If the disk could not be closed, or the system does not let the server wait for clients.
     pub fn serve(mut self, tell: &(impl Fn(&Notice<'_>) + Sync)) -> Result<Health, ServeError> {
+        // They are taken out so that they can be closed while the rest of the server is borrowed by its threads.
         let listeners = std::mem::take(&mut self.listeners);
         let server = &self;
         let accepted = thread::scope(|scope| {
@@ -331,6 +335,7 @@ impl Server {
             }
             scope.spawn(|| server.keep(tell));
             let accepted = server.accept_until_stopped(scope, &listeners, tell);
+            // Before connections are shut down: their threads then see why they end, and nobody is blamed.
             server.stopping.begin();
             tell(&Notice::Stopping);
             // From here on nobody can connect.
@@ -338,6 +343,7 @@ impl Server {
             server.clients.drain(DRAIN_PATIENCE);
             accepted
         });
+        // All threads have ended, so nobody changes the disk any more. A change since the last look is told here.
         let health = self.keeper.look(&self.engine, tell)?;
         let mut access = self.engine.access()?;
         // A replay is compared with what clients saw, without the writes of the shutdown.
@@ -370,11 +376,14 @@ impl Server {
         loop {
             let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(&self.waiter, PollFlags::IN)];
             waited.extend(listeners.iter().map(|(listener, _)| PollFd::new(listener, PollFlags::IN)));
+            // A connection that comes later comes through this loop, so its deadline is seen in the next round.
             let next_deadline = self.clients.expire(Instant::now()).and_then(|left| Timespec::try_from(left).ok());
             match poll(&mut waited, next_deadline.as_ref()) {
+                // If the signal is one to stop, its handler has written to the waiter, and the next round sees that.
                 Err(rustix::io::Errno::INTR) => continue,
                 result => result?,
             };
+            // Before clients are accepted: whoever comes in the same moment would only be closed again.
             if !waited[0].revents().is_empty() {
                 return Ok(());
             }
@@ -404,9 +413,14 @@ impl Server {
             return tell(&Notice::Ended { peer: &name, end: &end });
         }
         tell(&Notice::Came { peer: &name, to: role });
+        // One of the two stays here, for the case that there is no thread.
         let in_thread = Arc::clone(&peer);
         let spawned = thread::Builder::new().name("connection".to_owned()).spawn_scoped(scope, move || {
+            // Otherwise the client would never be forgotten, and the scope would panic at the end, before the disk is
+            // closed.
             let end = panic::catch_unwind(AssertUnwindSafe(|| self.connect(&in_thread, role)));
+            // The server's own reason goes first: to the thread, a connection that was closed as too slow looks as if
+            // its client had left.
             let decided = self.clients.forget(&in_thread);
             let end = decided.unwrap_or_else(|| end.unwrap_or(ConnectionEnd::Panicked));
             let end = if self.stopping.has_begun() { end.without_blame() } else { end };

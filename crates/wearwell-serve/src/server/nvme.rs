@@ -56,12 +56,15 @@ impl NvmeConnection<'_> {
     pub(super) fn run(self) -> ConnectionEnd {
         let mut session = Session::default();
         let (Ok(end) | Err(end)) = self.serve(&mut session);
+        // Also after an error: otherwise the controller would keep its place among the few that there are.
         session.leave(self.target);
         end
     }
 
     fn serve(&self, session: &mut Session) -> Result<ConnectionEnd, ConnectionEnd> {
         self.peer.set_send_patience(SEND_PATIENCE)?;
+        // Reads return once a second, so that a controller without keep-alive, or an event, does not wait for the host
+        // to send.
         self.peer.set_receive_patience(TICK)?;
         self.peer.watch()?;
         let mut peer = self.peer;
@@ -69,6 +72,7 @@ impl NvmeConnection<'_> {
         let (mut dues, mut eager) = (Dues::default(), Eager::default());
         loop {
             let rest = self.batch(session, &mut input, &mut output, &mut dues);
+            // Also at the end: the last message may be a termination request that says why.
             dues.send(self.engine, self.stopping, &mut output, |bytes| peer.write_all(bytes))?;
             match rest {
                 Rest::Unknown => {}
@@ -84,12 +88,14 @@ impl NvmeConnection<'_> {
 
     /// Executes the commands of the input under one lock.
     fn batch(&self, session: &mut Session, input: &mut Input, output: &mut Output, dues: &mut Dues) -> Rest {
+        // The lock is taken with the first command that needs the disk, and let go of with the batch.
         let mut medium = BatchMedium::new(self.engine);
         let (mut used, mut began) = (0, Instant::now());
         let rest = loop {
             if output.len() >= BATCH_BYTES || used >= BATCH_INPUT_BYTES {
                 break Rest::Unknown;
             }
+            // Until then the connection has the short time of the handshake, authentication included.
             let was_connected = session.is_connected();
             let unused = &input.unused()[used..];
             match session.receive(unused, self.target, &mut medium, self.now_ms(), output) {
@@ -99,6 +105,7 @@ impl NvmeConnection<'_> {
             }
             if !was_connected
                 && session.is_connected()
+                // Before the host hears of it, so that its connection is not closed as too slow afterwards.
                 && let Err(end) = self.clients.settle(self.peer)
             {
                 break Rest::Over(end);
@@ -134,6 +141,7 @@ impl NvmeConnection<'_> {
             if owes && began.elapsed() >= MESSAGE_PATIENCE {
                 return Err(ConnectionEnd::TooSlow);
             }
+            // What it has written is sent also if the session is over.
             let ticked = session.tick(self.target, &mut BatchMedium::silent(self.engine), self.now_ms(), output);
             peer.write_all(output.filled())?;
             output.clear();
@@ -154,6 +162,7 @@ impl NvmeConnection<'_> {
                 ConnectionEnd::Vanished
             }),
             Ok(_) => Ok(true),
+            // A tick is over. Systems have two names for that.
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(false),
             Err(error) => Err(error.into()),
         }

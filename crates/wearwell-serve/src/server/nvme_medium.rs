@@ -40,6 +40,7 @@ impl<'e> BatchMedium<'e> {
     }
 
     fn counts_as(&mut self, kind: usize) {
+        // A write with forced unit access is counted as a write, and not as the flush that it ends with.
         self.kind.get_or_insert(kind);
     }
 }
@@ -126,6 +127,7 @@ impl Medium for BatchMedium<'_> {
 fn status(engine: &Engine, error: &CommandError, failed: Status) -> Status {
     engine.errors().add(error);
     match error {
+        // Neither says anything about the blocks that the command named.
         CommandError::Poisoned(_) | CommandError::Disk(DiskError::PowerOff) => Status::INTERNAL,
         CommandError::Disk(error) => match error {
             DiskError::Ftl(FtlError::WornOut { .. }) | DiskError::NoRoom => Status::CAPACITY_EXCEEDED,

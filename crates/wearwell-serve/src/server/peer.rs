@@ -46,6 +46,7 @@ impl Peer {
     /// Lets the system find out if the peer's machine is no longer reachable.
     pub(super) fn watch(&self) -> io::Result<()> {
         match self {
+            // Both ends are on this machine: if the other one ends, the socket does.
             Self::Unix(_) => Ok(()),
             Self::Tcp(stream) => Ok(sockopt::set_socket_keepalive(stream, true)?),
         }

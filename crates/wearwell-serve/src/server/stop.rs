@@ -27,6 +27,7 @@ impl Stopper {
     /// If the system refuses to deliver the signals.
     pub fn stop_on_signals(&self) -> io::Result<()> {
         for signal in [SIGTERM, SIGINT] {
+            // The handler writes a byte and does nothing else, as a signal handler must.
             signal_hook::low_level::pipe::register(signal, self.wakes.try_clone()?)?;
         }
         Ok(())
@@ -47,6 +48,7 @@ impl AsFd for StopWaiter {
 
 pub(super) fn pair() -> io::Result<(Stopper, StopWaiter)> {
     let (wakes, woken) = UnixStream::pair()?;
+    // The waiter only polls, and never reads. So it stays woken, and a writer must not wait for room.
     wakes.set_nonblocking(true)?;
     Ok((Stopper { wakes: Arc::new(wakes) }, StopWaiter { woken }))
 }
@@ -76,6 +78,7 @@ impl Stopping {
 
     /// Sleeps for `time`, or until the server stops. Returns true if it stops.
     pub(super) fn sleep(&self, time: Duration) -> bool {
+        // The condition is looked at under the lock, so that a stop just before the wait is not missed.
         let woken = self.told.wait_timeout_while(self.lock(), time, |has_begun| !*has_begun);
         *woken.unwrap_or_else(PoisonError::into_inner).0
     }

@@ -83,6 +83,7 @@ fn wrong(path: &Path, error: &impl ToString) -> TlsError {
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let read = read.map_err(|error| wrong(path, &error))?;
+    // A file without any certificate is no error to the parser, but an empty list.
     if read.is_empty() { Err(wrong(path, &"there is no certificate in it")) } else { Ok(read) }
 }
 
@@ -100,6 +101,7 @@ impl<'s> Wire<'s> {
     /// Runs the handshake. Everything after it is inside TLS.
     pub(super) fn start_tls(&mut self, tls: &Tls) -> io::Result<()> {
         let mut connection = Box::new(tls.connection(self.peer).map_err(io::Error::other)?);
+        // A client that sends nothing is closed by the time limit of handshakes, which ends the read.
         while connection.is_handshaking() {
             connection.complete_io(&mut self.peer)?;
         }
@@ -110,6 +112,8 @@ impl<'s> Wire<'s> {
     /// Sends the end of TLS, if the peer is still there.
     pub(super) fn goodbye(&mut self) {
         if let Some(connection) = &mut self.tls {
+            // By it the client sees that nobody has cut the stream. It need not be there any more, so errors do not
+            // matter.
             connection.send_close_notify();
             let _ = connection.write_tls(&mut self.peer);
         }

@@ -61,6 +61,8 @@ pub(super) struct State {
 impl State {
     /// The state now, with the history after a time.
     pub(super) fn of(engine: &Engine, clients: &Clients, after_us: u64) -> Result<Self, Poisoned> {
+        // The disk's lock is held for all of it, so that the figures belong to one moment. The locks of clients and
+        // history come after it, and nobody takes them the other way round.
         let mut access = engine.access()?;
         let disk = access.disk_mut();
         let health = disk.health();
@@ -70,6 +72,7 @@ impl State {
         let is_used = |class| rows.iter().any(|row| row.class == Some(class));
         let class = |class| {
             let name = policies.and_then(|now| class_name(now.place, class));
+            // Wear leveling has a class under every policy, which is shown only where it is used.
             let is_shown = is_used(class) || (name.is_some() && Class(class) != Class::WEAR);
             is_shown.then(|| (class, (name, disk.streams_of(class))))
         };
@@ -203,6 +206,7 @@ fn requests(out: &mut Metrics, latencies: &Latencies) {
             continue;
         }
         let bounds = BOUNDS_US.map(|bound_us| (bound_us as f64 / 1e6).to_string());
+        // The last bucket has to have all requests, by Prometheus's format.
         let buckets = bounds.iter().map(String::as_str).zip(up_to).chain([("+Inf", count)]);
         for (bound, up_to) in buckets {
             out.sample("request_seconds_bucket", &format!("{{command=\"{command}\",le=\"{bound}\"}}"), up_to);
