@@ -32,13 +32,16 @@ const WARNINGS: [(u8, u32); 2] = [(1 << 0, 2), (1 << 3, 0)];
 impl Admin {
     /// The next event to report: the command to complete, and its result.
     pub(super) fn next_event(&mut self, target: &Target, medium: &mut impl Medium) -> Option<(U16, u64)> {
+        // Without a command that waits, an event has nothing that could carry it. It is told when one comes.
         if !self.is_enabled() || self.events.is_empty() || self.purpose == Purpose::Discovery {
             return None;
         }
         let critical = medium.health().ok()?.critical_warning(target.subsystem.is_read_only);
+        // The lowest byte of the event configuration enables events by the bits of the critical warning.
         let wanted = critical & !self.told_warnings & self.features.event_mask as u8;
         let &(bit, information) = WARNINGS.iter().find(|(bit, _)| wanted & bit != 0)?;
         self.told_warnings |= bit;
+        // Dword 0 of the completion: the type of SMART and health events, the information, and the log page to read.
         let health_event = 1 | information << 8 | u32::from(logs::HEALTH) << 16;
         Some((self.events.remove(0), u64::from(health_event)))
     }
@@ -48,13 +51,16 @@ impl Admin {
         if entry.is_fabrics() {
             return match entry.fabrics_type() {
                 fabrics::PROPERTY_GET | fabrics::PROPERTY_SET => Ok(0),
+                // Only I/O queues can be disconnected. The admin queue ends with its connection.
                 fabrics::DISCONNECT => Err(Status::INVALID_QUEUE_TYPE),
                 _ => Err(Status::INVALID_OPCODE),
             };
         }
+        // Until the host has enabled the controller, it can only get and set properties.
         if !self.is_enabled() {
             return Err(Status::COMMAND_SEQUENCE);
         }
+        // A discovery controller has the commands that a host needs to read its log, and no others.
         let is_known = match entry.opcode {
             admin::KEEP_ALIVE
             | admin::GET_LOG_PAGE
@@ -113,6 +119,7 @@ impl Admin {
 
     /// A property of 4 or 8 bytes.
     fn property(&self, entry: &Sqe) -> Result<u64, Status> {
+        // Dword 11 is the offset of the property. The lowest bits of dword 10 say whether 4 or 8 bytes are wanted.
         let (bytes, value) = match entry.word(11) {
             property::CAPABILITIES => (8, capabilities()),
             property::VERSION => (4, u64::from(VERSION)),
@@ -125,6 +132,7 @@ impl Admin {
     }
 
     fn status(&self) -> u32 {
+        // CSTS: bit 0 is ready, and bits 3:2 are the status of the shutdown, here "complete".
         let shutdown = if self.is_shut_down { 0b10 << 2 } else { 0 };
         u32::from(self.is_enabled()) | shutdown
     }
@@ -136,20 +144,24 @@ impl Admin {
         }
         let (was_enabled, wanted) = (self.is_enabled(), entry.word(12));
         let is_enabled = wanted & configuration::ENABLE != 0;
+        // In each of these fields 0 is the one choice that there is: the NVM command set, pages of 4 KiB, round robin.
         let fixed = configuration::COMMAND_SET | configuration::MEMORY_PAGE | configuration::ARBITRATION;
         if is_enabled && wanted & fixed != 0 {
             return Err(Status::INVALID_FIELD);
         }
         self.configuration = wanted;
         if is_enabled && !was_enabled {
+            // The host's time begins anew: what the set-up took does not count.
             turn.target.enable(self.id);
             self.keep_alive(turn.now_ms);
         }
         if was_enabled && !is_enabled {
+            // The other queues see the reset at their next message or tick, and end.
             self.reset(turn.target);
         }
         let shuts_down = wanted & configuration::SHUTDOWN != 0;
         if shuts_down && !self.is_shut_down {
+            // Before the status says that the shutdown is complete: then the host may cut the power.
             turn.medium.flush()?;
         }
         self.is_shut_down = shuts_down;
@@ -161,6 +173,7 @@ impl Admin {
         target.reset(self.id);
         self.events.clear();
         self.told_warnings = 0;
+        // Connect has set it, and there is no new connect after a reset.
         let keep_alive_ms = self.features.keep_alive_ms;
         self.features = Features::default();
         self.features.keep_alive_ms = keep_alive_ms;
@@ -177,5 +190,6 @@ fn capabilities() -> u64 {
     let has_nvm_commands = 1 << 37;
     // It is ready when its media are.
     let ready_with_media = 1 << 59;
+    // CAP, where the number of entries is 0's based.
     u64::from(QUEUE_ENTRIES - 1) | is_contiguous | READY_HALF_SECONDS << 24 | has_nvm_commands | ready_with_media
 }

@@ -42,6 +42,7 @@ pub(super) struct ErrorEntry {
 
 impl ErrorEntry {
     pub(super) fn of(entry: &Sqe, status: Status, queue: u16) -> Self {
+        // Only I/O commands have blocks in dwords 10 and 11. Commands of the admin queue have other fields there.
         let has_blocks = queue > 0 && !entry.is_fabrics();
         Self {
             count: 0,

@@ -24,6 +24,7 @@ pub(super) struct Extent {
 /// Blocks of the disk.
 pub(super) fn extent(first: u64, blocks: u64, subsystem: &Subsystem) -> Result<Extent, Status> {
     let all = subsystem.size_bytes / u64::from(BLOCK_BYTES);
+    // Not `first + blocks`: both numbers are the host's, and the sum may overflow.
     if first > all || blocks > all - first {
         return Err(Status::LBA_OUT_OF_RANGE);
     }

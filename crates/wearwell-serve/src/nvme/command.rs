@@ -112,6 +112,7 @@ impl Sqe {
     }
 
     pub(super) fn direction(&self) -> Direction {
+        // All Fabrics commands share one opcode, whose bits say nothing. Their types follow the same rule.
         let opcode = if self.is_fabrics() { self.fabrics_type() } else { self.opcode };
         match opcode & 0b11 {
             0b01 => Direction::FromHost,
@@ -147,6 +148,7 @@ impl Sqe {
     /// Checks that `bytes` bytes of data fit where the host wants them.
     pub(super) fn check_room(&self, bytes: usize) -> Result<(), Status> {
         match self.data_at()? {
+            // Data to the host never comes in a capsule over TCP.
             DataAt::Capsule { .. } => Err(Status::SGL_TYPE_INVALID),
             DataAt::Transport if u64::from(self.data.length.get()) >= bytes as u64 => Ok(()),
             DataAt::Transport => Err(Status::SGL_LENGTH_INVALID),

@@ -70,6 +70,7 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
     }
     let data = ConnectData::read_from_bytes(data).map_err(|_| Status::SGL_LENGTH_INVALID)?;
     let subsystem = &turn.target.subsystem;
+    // The numbers are the offsets of the fields, in the data or in the command: the host is told which one is wrong.
     let wanted = text(&data.subsystem_nqn).ok_or(Wrong::Data(256))?;
     let purpose = match wanted {
         DISCOVERY_NQN => Purpose::Discovery,
@@ -81,8 +82,10 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
         let host = admission.hosts.find(host_nqn).ok_or(Status::CONNECT_HOST)?;
         Ok::<_, Status>(Exchange::new(host.clone(), wanted, admission.entropy))
     });
+    // A host that nobody knows is refused here. One that is known shows who it is on each queue.
     let lock = lock.transpose()?;
     let host = Host { id: data.host_id, nqn: host_nqn.to_owned() };
+    // The size is 0's based, and a queue of one entry could hold nothing.
     if !(1..QUEUE_ENTRIES).contains(&last_entry) {
         return Err(Wrong::Command(44).into());
     }
@@ -90,10 +93,12 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
     // Connect itself is the first command of the queue.
     let queue = Queue { entries: last_entry + 1, head: 1 % (last_entry + 1), has_flow_control };
     if queue_id == 0 {
+        // In the dynamic model the controller's number is our choice.
         if data.controller.get() != DYNAMIC {
             return Err(Wrong::Data(16).into());
         }
         let controller = turn.target.join(purpose, host.clone())?;
+        // Dword 12 is the timeout of the keep-alive, in milliseconds.
         let admin = Admin::new(controller, purpose, host, entry.word(12), turn.now_ms);
         return Ok(Connected { controller, queue, joined: Joined::Admin(admin), lock });
     }
@@ -110,6 +115,7 @@ pub(super) fn connect<M>(entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result
 
 /// The text of a zero-padded field.
 fn text(field: &[u8]) -> Option<&str> {
+    // Names have 223 bytes at most, so that a field without a zero is none.
     let end = field.iter().position(|&byte| byte == 0)?;
     std::str::from_utf8(&field[..end]).ok()
 }

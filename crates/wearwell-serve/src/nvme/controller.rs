@@ -89,6 +89,8 @@ impl Admin {
 
     /// Notes a sign of the host.
     pub(super) fn keep_alive(&mut self, now_ms: u64) {
+        // A timeout of 0 means that a disk's controller lives as long as its connection. Discovery controllers have two
+        // minutes then.
         let time_ms = self.features.keep_alive_ms;
         self.expires_ms = match (time_ms, self.purpose) {
             (0, Purpose::Disk) => None,

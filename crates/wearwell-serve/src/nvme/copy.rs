@@ -26,6 +26,7 @@ struct Source {
 
 /// Bytes of ranges that the command brings.
 pub(super) fn plan(entry: &Sqe) -> Result<u32, Status> {
+    // The number of ranges is 0's based.
     let (ranges, format) = ((entry.word(12) & 0xff) + 1, entry.word(12) >> 8 & 0b1111);
     match (format, ranges <= u32::from(RANGES)) {
         (0, true) => Ok(ranges * size_of::<Source>() as u32),
@@ -40,11 +41,13 @@ pub(super) fn copy<M: Medium>(entry: &Sqe, ranges: &[u8], stream: u16, turn: &mu
     let sources = ranges.chunks_exact(size_of::<Source>()).filter_map(|bytes| Source::read_from_bytes(bytes).ok());
     let sources: Vec<(u64, u32)> =
         sources.map(|source| (source.first.get(), u32::from(source.blocks_less_one.get()) + 1)).collect();
+    // At most 128 ranges of 65,536 blocks, which a sum of 32 bits holds.
     let blocks: u32 = sources.iter().map(|(_, blocks)| blocks).sum();
     if blocks > BLOCKS {
         return Err(Status::COPY_TOO_LARGE);
     }
     let Extent { offset, bytes } = extent(entry.words(10), u64::from(blocks), subsystem)?;
+    // After the check above: these are 1 MiB at most.
     let mut data = vec![0; bytes as usize];
     let mut rest = &mut data[..];
     for (first, blocks) in sources {

@@ -117,6 +117,7 @@ impl EventData {
         let mut data = Self::new_zeroed();
         (data.flags, data.namespace) = (EVENT_VALID, NAMESPACE.into());
         data.identifier = event.handle.into();
+        // The upper 16 bits say how the time is counted. Zeros mean that no host has set it.
         data.timestamp = ((event.time_us / 1000) & 0xffff_ffff_ffff).into();
         data.handle = event.handle as u8;
         data.kind = match event.deed {
@@ -149,8 +150,10 @@ pub(super) fn event_log<M: Medium>(of_host: bool, page_bytes: u32, medium: &mut 
     let page_blocks = page_bytes / BLOCK_BYTES;
     let events = medium.handle_events(of_host)?;
     let mut data = (events.len() as u32).to_le_bytes().to_vec();
+    // The head is as long as an event, and begins with their number.
     data.resize(size_of::<EventData>(), 0);
     events.iter().for_each(|event| data.extend_from_slice(EventData::new(event, page_blocks).as_bytes()));
+    // A head and 63 events fill it, which is why the disk keeps no more.
     data.resize(EVENT_LOG_BYTES, 0);
     Ok(data)
 }
@@ -166,6 +169,7 @@ impl Placement {
 
     /// The handle of a write's placement identifier. An invalid identifier is an event, and gives the first handle.
     pub(super) fn handle<M: Medium>(&self, identifier: u16, medium: &mut M) -> Result<u16, Status> {
+        // There is one reclaim group, so that an identifier is the number of a handle.
         if let Ok(handle) = self.check(identifier) {
             return Ok(handle);
         }
@@ -201,6 +205,7 @@ impl Placement {
         let handle = self.check(handle)?;
         let mut named = Watched::NONE;
         for kind in types {
+            // Nothing is enabled before all types are known.
             let known = self.event_types().find(|(known, _)| known == kind);
             named = named.and(known.ok_or(Status::INVALID_FIELD)?.1);
         }
@@ -214,6 +219,7 @@ impl Placement {
         let log_bytes = size_of::<ConfigurationData>() + 4 * usize::from(handles);
         let mut data = ConfigurationData::new_zeroed();
         data.log_bytes = (log_bytes as u32).into();
+        // The 16 bytes of the log's head do not count.
         data.bytes = ((log_bytes - 16) as u16).into();
         // Valid; written data may be in a volatile cache; identifiers have no bits for a group.
         data.attributes = 1 << 7 | 1 << 4;
@@ -222,6 +228,7 @@ impl Placement {
         data.identifiers_less_one = (handles - 1).into();
         data.namespaces = 1.into();
         data.unit_bytes = subsystem.segment_bytes.into();
+        // The types of reclaim unit handles: initially isolated, and persistently isolated.
         let kind = if isolation == Isolation::Initially { 1 } else { 2 };
         let mut log = data.as_bytes().to_vec();
         (0..handles).for_each(|_| log.extend([kind, 0, 0, 0]));
@@ -232,6 +239,7 @@ impl Placement {
     pub(super) fn usage_log(&self) -> Vec<u8> {
         let mut log = self.spec.handles.to_le_bytes().to_vec();
         log.resize(8, 0);
+        // Attribute 1: the host names it. The namespace has all handles, so none is the controller's alone.
         (0..self.spec.handles).for_each(|_| log.extend(1_u64.to_le_bytes()));
         log
     }
@@ -245,6 +253,7 @@ impl Placement {
     /// The status of handles, as many as fit. A handle without a segment has the status of its next one.
     pub(super) fn status<M: Medium>(&self, room: &mut [u8], segment_bytes: u64, medium: &mut M) -> Result<(), Status> {
         let handles = self.spec.handles;
+        // The number of handles is at the end of a head of 16 bytes.
         let mut data = vec![0; 14];
         data.extend(handles.to_le_bytes());
         for handle in 0..handles {
@@ -254,6 +263,7 @@ impl Placement {
             of_handle.blocks_left = (left_bytes / u64::from(BLOCK_BYTES)).into();
             data.extend_from_slice(of_handle.as_bytes());
         }
+        // The number in the head is that of all handles, also if the host has room for fewer.
         let fits = data.len().min(room.len());
         room[..fits].copy_from_slice(&data[..fits]);
         room[fits..].fill(0);
@@ -274,11 +284,13 @@ impl Placement {
 
 /// Bytes that an I/O management receive returns.
 pub(super) fn bytes_to_host(entry: &Sqe) -> usize {
+    // Dwords, 0's based. On a machine of 32 bits the number may not fit; it is refused as too much.
     (entry.word(11) as usize).saturating_add(1).saturating_mul(4)
 }
 
 /// Bytes of an I/O management send: the identifiers to update.
 pub(super) fn bytes_to_update(entry: &Sqe) -> Result<u32, Status> {
+    // 0's based.
     let identifiers = (entry.word(10) >> 16) + 1;
     if identifiers > UPDATES { Err(Status::INVALID_FIELD) } else { Ok(identifiers * 2) }
 }

@@ -85,6 +85,7 @@ impl Features {
         if !Self::has(admin.purpose, feature, target) || select > SELECT_CAPABILITIES {
             return Err(Status::INVALID_FIELD);
         }
+        // Nothing can be saved, so that bit 0 is never set.
         if select == SELECT_CAPABILITIES {
             let can_be_changed = Self::list(target).any(|(id, can)| id == feature && can);
             return Ok(Answer::Done(if can_be_changed { CAN_BE_CHANGED } else { 0 }));
@@ -109,6 +110,7 @@ impl Features {
             // Enabled, with the first configuration.
             id::FDP => group(entry).map(|_| 1)?,
             id::FDP_EVENTS => {
+                // The result is the number of types, also if the host has room for fewer.
                 let types = target.placement()?.events_of(entry.word(11) as u16, turn.medium)?;
                 let mut data = types.concat();
                 data.resize(entry.data.length.get().min(512) as usize, 0);
@@ -134,6 +136,7 @@ impl Features {
         let features = &mut admin.features;
         match feature {
             id::ARBITRATION => features.arbitration = value,
+            // There is one power state. The other bits are a hint about the workload.
             id::POWER if value & 0b1_1111 == 0 => {}
             id::TEMPERATURE => {
                 let place = if value >> 20 & 0b11 == 1 {
@@ -155,6 +158,7 @@ impl Features {
             id::WRITE_ATOMICITY => features.write_atomicity = value & 1,
             id::EVENTS => features.event_mask = value,
             id::KEEP_ALIVE => {
+                // Its time begins again: the host has just shown that it is there.
                 features.keep_alive_ms = value;
                 admin.keep_alive(turn.now_ms);
             }
@@ -196,6 +200,8 @@ fn event_types(entry: &Sqe) -> u32 {
 
 /// The numbers of queues of both kinds, each minus one.
 fn queues() -> u32 {
+    // A host may ask for any number, and is told how many it has. One half is for submission queues, the other for
+    // completion queues.
     let most = u32::from(IO_QUEUES - 1);
     most << 16 | most
 }

@@ -184,6 +184,7 @@ struct NamespaceOfAnySet {
 pub(super) fn identify<M: Medium>(entry: &Sqe, admin: &Admin, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
     let (what, command_set) = (entry.word(10) as u8, (entry.word(11) >> 24) as u8);
     let subsystem = &turn.target.subsystem;
+    // It is the only structure that a discovery controller has.
     if what == cns::CONTROLLER {
         return Ok(controller(subsystem, admin).as_bytes().to_vec());
     }
@@ -248,6 +249,7 @@ fn check_namespace(entry: &Sqe) -> Result<(), Status> {
 /// Namespaces after the one that the command names.
 fn namespaces(entry: &Sqe) -> Result<Vec<u8>, Status> {
     match entry.namespace.get() {
+        // The two greatest numbers are no namespaces, so that nothing can come after them.
         behind if behind > LAST_NAMESPACE => Err(Status::INVALID_NAMESPACE),
         behind if behind < NAMESPACE => Ok(filled(&NAMESPACE.to_le_bytes())),
         _ => Ok(filled(&[])),
@@ -257,6 +259,7 @@ fn namespaces(entry: &Sqe) -> Result<Vec<u8>, Status> {
 /// The number and the list of controllers, from the one that the command names on.
 fn controllers(target: &Target, entry: &Sqe) -> Vec<u8> {
     let from = (entry.word(10) >> 16) as u16;
+    // They are 64 at most, which fit into the answer.
     let ids: Vec<u16> = target.ids().into_iter().filter(|&id| id >= from).collect();
     let list: Vec<u8> =
         std::iter::once(ids.len() as u16).chain(ids.iter().copied()).flat_map(u16::to_le_bytes).collect();
@@ -275,6 +278,7 @@ fn spaced<const N: usize>(text: &str) -> [u8; N] {
 fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     let is_disk = admin.purpose == Purpose::Disk;
     let mut data = ControllerData::new_zeroed();
+    // The field has 20 characters, so that half of the number has to do.
     data.serial_number = spaced(&format!("{:016x}", subsystem.unique as u64));
     data.model_number = spaced("wearwell");
     data.firmware = spaced(env!("CARGO_PKG_VERSION"));
@@ -287,7 +291,9 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     let has_handles = is_disk && subsystem.fdp.is_some();
     data.attributes = (1 | if has_handles { 1 << 4 | 1 << 19 } else { 0 }).into();
     data.last_endurance_group = endurance_group(subsystem);
+    // An I/O controller, or a discovery controller.
     data.controller_type = if is_disk { 1 } else { 2 };
+    // 0's based, as is the number of errors below.
     data.event_limit = EVENT_REQUESTS as u8 - 1;
     // The log of effects; reads of parts of logs; the logs of supported pages and features.
     data.log_attributes = 1 << 1 | 1 << 2 | 1 << 5;
@@ -304,14 +310,17 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     if !is_disk {
         return data;
     }
+    // 0's based. An abort is answered and does nothing, so that any number would do.
     data.abort_limit = 3;
     // Directives.
     data.admin_commands = (1 << 5).into();
     // One slot, which cannot be written.
     data.firmware_updates = 1 | 1 << 1;
+    // Kelvin: 70 °C and 85 °C. The emulated chip never comes near them.
     data.warning_temperature = 343.into();
     data.critical_temperature = 358.into();
     data.total_capacity = [subsystem.size_bytes.into(), 0.into()];
+    // Least and greatest size as powers of two: entries of 64 bytes and of 16.
     (data.submission_entry, data.completion_entry) = (0x66, 0x44);
     data.namespaces = 1.into();
     data.max_allowed_namespaces = 1.into();
@@ -321,6 +330,7 @@ fn controller(subsystem: &Subsystem, admin: &Admin) -> ControllerData {
     data.copy_formats = 1.into();
     // There is a cache, and a flush may name all namespaces.
     data.write_cache = 0b111;
+    // Capsules are counted in units of 16 bytes: the entry with the data behind it, and the completion.
     data.command_capsule_16_bytes = ((64 + IN_CAPSULE_BYTES) / 16).into();
     data.response_capsule_16_bytes = 1.into();
     // Disconnect.
@@ -336,16 +346,20 @@ fn namespace(subsystem: &Subsystem, live_bytes: u64) -> NamespaceData {
     let segment_blocks = subsystem.segment_bytes / block_bytes;
     let mut data = NamespaceData::new_zeroed();
     (data.size_blocks, data.capacity_blocks) = (blocks.into(), blocks.into());
+    // The engine's own pages are among the live ones, so that they could exceed what the host has.
     data.used_blocks = (live_bytes / block_bytes).min(blocks).into();
     data.features = NAMESPACE_FEATURES;
+    // Several controllers may have the namespace.
     data.sharing = 1;
     // Deallocated blocks read as zeros; write zeroes can deallocate.
     data.deallocation = 0b001 | 1 << 3;
     (data.atomic_write, data.atomic_write_power_fail) = (page_less_one, page_less_one);
+    // A write across two pages is not atomic, however short it is.
     (data.atomic_boundary, data.atomic_boundary_power_fail) = (page_less_one, page_less_one);
     data.capacity_bytes = [subsystem.size_bytes.into(), 0.into()];
     (data.preferred_write, data.preferred_write_alignment) = (page_less_one, page_less_one);
     (data.preferred_deallocate, data.preferred_deallocate_alignment) = (page_less_one, page_less_one);
+    // 0's based. It can name 65,536 blocks at most, and a larger segment is told as that.
     data.optimal_write = U16::new(u16::try_from(segment_blocks - 1).unwrap_or(u16::MAX));
     data.copy_range_blocks = (copy::BLOCKS as u16).into();
     data.copy_blocks = copy::BLOCKS.into();

@@ -34,12 +34,14 @@ struct Range {
 
 /// The blocks that a command names in the usual places.
 fn blocks(entry: &Sqe, subsystem: &Subsystem) -> Result<Extent, Status> {
+    // The number of blocks is 0's based.
     extent(entry.words(10), u64::from(entry.word(12) & 0xffff) + 1, subsystem)
 }
 
 /// The blocks of a command that has data for all of them.
 fn transferred(entry: &Sqe, subsystem: &Subsystem) -> Result<Extent, Status> {
     let extent = blocks(entry, subsystem)?;
+    // Hosts are told the limit by MDTS. It bounds what a command makes the server hold.
     if extent.bytes > u64::from(TRANSFER_BYTES) { Err(Status::INVALID_FIELD) } else { Ok(extent) }
 }
 
@@ -48,6 +50,7 @@ fn check_writable(subsystem: &Subsystem) -> Result<(), Status> {
 }
 
 fn check_namespace(entry: &Sqe) -> Result<(), Status> {
+    // A flush is of everything here, whichever name it has.
     let is_flush_of_all = entry.opcode == io::FLUSH && entry.namespace.get() == ALL_NAMESPACES;
     if entry.namespace.get() == NAMESPACE || is_flush_of_all { Ok(()) } else { Err(Status::INVALID_NAMESPACE) }
 }
@@ -76,6 +79,7 @@ fn stream<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<u16, Status>
     let number = (entry.word(13) >> 16) as u16;
     match (directive(entry), turn.target.placement()) {
         (directive::DATA_PLACEMENT, Ok(placement)) => placement.handle(number, turn.medium),
+        // Stream 0 stands for no stream.
         (directive::STREAMS, Err(_)) if number > 0 && turn.target.streams.are_enabled(&turn.host) => {
             turn.target.streams.write(number);
             Ok(number)
@@ -115,6 +119,7 @@ pub(super) fn plan<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<u32, Status> {
     if !is_known {
         return Err(Status::INVALID_OPCODE);
     }
+    // What can be refused is refused here, before the host sends the data.
     check_namespace(entry)?;
     match entry.opcode {
         io::WRITE => {
@@ -130,6 +135,8 @@ pub(super) fn plan<M>(entry: &Sqe, turn: &Turn<'_, M>) -> Result<u32, Status> {
         }
         io::VERIFY => blocks(entry, subsystem).map(|_| 0),
         io::READ => transferred(entry, subsystem).map(|_| 0),
+        // The number of ranges is 0's based. Whether the disk may be written is asked later: other attributes than the
+        // discard change nothing.
         io::DATASET_MANAGEMENT => Ok(((entry.word(10) & 0xff) + 1) * size_of::<Range>() as u32),
         io::COPY => {
             check_writable(subsystem)?;
@@ -164,6 +171,7 @@ pub(super) fn execute<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M
         io::WRITE_ZEROES => {
             turn.target.writes.fetch_add(1, Ordering::Relaxed);
             let Extent { offset, bytes } = blocks(entry, subsystem)?;
+            // Without the bit, the host does not ask for the space to be given up.
             let keeps_allocated = entry.word(12) & DEALLOCATE == 0;
             let stream = stream(entry, turn)?;
             turn.medium.write_zeroes(offset, bytes, stream, keeps_allocated)?;
@@ -199,6 +207,7 @@ fn compare<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Resul
 /// Reads without returning data.
 fn verify<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> {
     let Extent { offset, bytes } = blocks(entry, &turn.target.subsystem)?;
+    // A verify has no data, so that its blocks are not bounded by that: 32 MiB are read in pieces.
     let mut found = vec![0; bytes.min(u64::from(TRANSFER_BYTES)) as usize];
     let mut done = 0;
     while done < bytes {
@@ -211,6 +220,7 @@ fn verify<M: Medium>(entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<(), Status> 
 
 /// Deallocates ranges. Other attributes of ranges are ignored.
 fn manage<M: Medium>(entry: &Sqe, data: &[u8], turn: &mut Turn<'_, M>) -> Result<(), Status> {
+    // The other attributes are hints about how the host will use the blocks.
     if entry.word(11) & ATTRIBUTE_DEALLOCATE == 0 {
         return Ok(());
     }
@@ -242,6 +252,8 @@ pub(super) fn fill<M: Medium>(entry: &Sqe, room: &mut [u8], turn: &mut Turn<'_, 
     }
     turn.target.reads.fetch_add(1, Ordering::Relaxed);
     let Extent { offset, .. } = transferred(entry, &turn.target.subsystem)?;
+    // A read with forced unit access returns what is durable (NVM Command Set, Read), so what was written before is
+    // flushed first.
     durable(entry, turn)?;
     turn.medium.read(offset, room)
 }

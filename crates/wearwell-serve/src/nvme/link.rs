@@ -89,12 +89,17 @@ impl Link {
         let Ok((common, _)) = Common::read_from_prefix(input) else {
             return Ok(Received::Partial { needed_bytes: COMMON_BYTES });
         };
+        // Before the rest has come: nobody waits for, or keeps, a message of an impossible length.
         let frame = self.frame(common)?;
         let Some(bytes) = input.get(..frame.bytes) else {
             return Ok(Received::Partial { needed_bytes: frame.bytes });
         };
+        // A wrong digest of the header ends the connection: the length may be wrong as well, so that nobody knows where
+        // the next message begins.
         self.check_header_digest(&frame, bytes)?;
         let data = &bytes[frame.data_start..frame.data_end];
+        // What is behind the data is its digest. Damaged data fails the command, not the connection. For messages
+        // without data the result means nothing.
         let is_damaged = frame.bytes > frame.data_end && {
             crc32c::crc32c(data).to_le_bytes() != bytes[frame.data_end..frame.bytes]
         };
@@ -106,11 +111,13 @@ impl Link {
             kind::CAPSULE_CMD => Message::Command { entry: read::<CapsuleCommand>(bytes).command, data, is_damaged },
             kind::H2C_DATA => {
                 let header = read::<Transfer>(bytes);
+                // The length is told twice, here and by the message.
                 if header.length.get() as usize != data.len() {
                     return Err(Fatal::Header { at: 16 });
                 }
                 Message::Data { header, data, is_damaged }
             }
+            // A termination is not answered.
             _ => Message::Terminated,
         };
         Ok(Received::Whole { message, used_bytes: frame.bytes })
@@ -118,8 +125,11 @@ impl Link {
 
     /// Checks the lengths of a message against each other and against what its type may have.
     fn frame(&self, common: Common) -> Result<Frame, Fatal> {
+        // Faults are told by the first byte of the field: 0 is the type, 1 flags, 2 the header's length, 3 the data's
+        // offset, 4 the length of all.
         let header_bytes = host_header_bytes(common.kind).ok_or(Fatal::Header { at: 0 })?;
         let is_first = self.agreed.is_none();
+        // A host may terminate the connection at any time, also instead of its first message.
         if is_first != (common.kind == kind::IC_REQ) && common.kind != kind::H2C_TERM {
             return Err(Fatal::Sequence { kind: common.kind });
         }
@@ -130,13 +140,16 @@ impl Link {
         let without_data = Frame { common, header_bytes, data_start: 0, data_end: 0, bytes: bytes as usize };
         let (Some(agreed), true) = (self.agreed, matches!(common.kind, kind::CAPSULE_CMD | kind::H2C_DATA)) else {
             let most = header_bytes + if common.kind == kind::H2C_TERM { TERMINATE_DATA_BYTES } else { 0 };
+            // Neither the first message nor a termination has digests, or data of a command.
             let fits = (header_bytes..=most).contains(&(bytes as usize));
             return if fits { Ok(without_data) } else { Err(Fatal::Header { at: 4 }) };
         };
         if (common.flags & flag::HEADER_DIGEST != 0) != agreed.has_header_digests {
             return Err(Fatal::Header { at: 1 });
         }
+        // Digests are agreed on for the connection, and not chosen by message.
         let header_end = header_bytes + if agreed.has_header_digests { DIGEST_BYTES } else { 0 };
+        // A command without data has no digest of data either.
         if bytes as usize == header_end && common.kind == kind::CAPSULE_CMD {
             return Ok(Frame { data_start: header_end, data_end: header_end, ..without_data });
         }
@@ -145,14 +158,17 @@ impl Link {
         if (common.flags & flag::DATA_DIGEST != 0) != agreed.has_data_digests {
             return Err(Fatal::Header { at: 1 });
         }
+        // The offset counts from the message's beginning, in bytes, and has to be a multiple of 4.
         let data_start = usize::from(common.data_offset);
         if data_start < header_end || data_start > header_end + PADDING_BYTES as usize || !data_start.is_multiple_of(4)
         {
             return Err(Fatal::Header { at: 3 });
         }
+        // The length is the host's, and may be shorter than the parts that it must have.
         let data_end = (bytes as usize).checked_sub(trailer).filter(|&end| end > data_start);
         let data_end = data_end.ok_or(Fatal::Header { at: 4 })?;
         if data_end - data_start > limit as usize {
+            // MAXH2CDATA was told to the host by the answer to its first message; the capsule's limit by Identify.
             return Err(Fatal::DataLimit);
         }
         Ok(Frame { data_start, data_end, ..without_data })
@@ -169,6 +185,7 @@ impl Link {
     }
 
     fn agree(&mut self, wanted: &InitializeConnection) -> Result<(), Fatal> {
+        // The fields of the first message: 8 is the version, 10 the alignment of data, 11 the digests.
         if wanted.version.get() != 0 {
             return Err(Fatal::Unsupported { at: 8 });
         }
@@ -181,6 +198,7 @@ impl Link {
         self.agreed = Some(Agreed {
             has_header_digests: wanted.digests & flag::HEADER_DIGEST != 0,
             has_data_digests: wanted.digests & flag::DATA_DIGEST != 0,
+            // 0's based, in units of 4 bytes.
             alignment_bytes: (usize::from(wanted.alignment) + 1) * 4,
         });
         Ok(())
@@ -193,6 +211,7 @@ impl Link {
         if let Some(agreed) = self.agreed {
             answer.digests = u8::from(agreed.has_header_digests) | u8::from(agreed.has_data_digests) << 1;
         }
+        // The alignment that we ask for stays 0, so that hosts send no padding.
         answer.most = H2C_BYTES.into();
         output.put(answer.as_bytes());
     }
@@ -203,6 +222,7 @@ impl Link {
             common: common::<CapsuleResponse>(kind::CAPSULE_RESP),
             result: U64::new(completion.result),
             queue_head: U16::new(completion.queue_head),
+            // Over fabrics the connection says which queue it is, and the field is reserved.
             queue_id: U16::new(0),
             command_id: completion.command_id,
             status: U16::new(completion.status.field()),
@@ -216,6 +236,7 @@ impl Link {
             common: common::<Transfer>(kind::R2T),
             command_id,
             tag: U16::new(tag),
+            // One message asks for all data of the command.
             offset: U32::new(0),
             length: U32::new(bytes),
             reserved: [0; 4],
@@ -243,6 +264,7 @@ impl Link {
         common.flags = flag::LAST
             | if is_all { flag::SUCCESS } else { 0 }
             | if agreed.has_data_digests { flag::DATA_DIGEST } else { 0 };
+        // At most 128: a header with its digest has 28 bytes, and alignments end at 128.
         common.data_offset = data_offset as u8;
         common.bytes = U32::new((data_offset + bytes + trailer) as u32);
         let header = Transfer {
@@ -257,6 +279,7 @@ impl Link {
         output.room(data_offset - header_end).fill(0);
         let data = output.room(bytes);
         if let Err(status) = fill(data) {
+            // The completion then tells of the error, and nothing of the data has left.
             output.cut_to(started);
             return Err(status);
         }
@@ -293,9 +316,11 @@ impl Link {
         let bytes = header.as_bytes();
         let mut common = read::<Common>(bytes);
         common.flags |= flag::HEADER_DIGEST;
+        // A message with data has the digest in its length already: it is a part of the data's offset.
         if common.bytes.get() as usize == bytes.len() {
             common.bytes = U32::new((bytes.len() + DIGEST_BYTES) as u32);
         }
+        // Before the digest, which is of these bytes as they are sent.
         output.patch(started, common.as_bytes());
         let digest = crc32c::crc32c(&output.filled()[started..]);
         output.put(&digest.to_le_bytes());

@@ -159,12 +159,14 @@ struct DiscoveryEntry {
 /// Answers the command: the bytes that it wants, from the offset that it names.
 pub(super) fn log_page<M: Medium>(entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
     let number = entry.word(10) as u8;
+    // The number of dwords is in two halves, and 0's based.
     let dwords = u64::from(entry.word(10) >> 16) | u64::from(entry.word(11) & 0xffff) << 16;
     let (bytes, offset) = ((dwords + 1) * 4, entry.words(12));
     if bytes > u64::from(TRANSFER_BYTES) || !offset.is_multiple_of(4) || entry.word(14) & OFFSET_IS_INDEX != 0 {
         return Err(Status::INVALID_FIELD);
     }
     let page = page(number, entry, admin, turn)?;
+    // An offset behind the page is wrong. A read over its end gets zeros.
     let start = usize::try_from(offset).map_err(|_| Status::INVALID_FIELD)?;
     let mut data = page.get(start..).ok_or(Status::INVALID_FIELD)?.to_vec();
     data.resize(bytes as usize, 0);
@@ -197,6 +199,7 @@ fn page<M: Medium>(number: u8, entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'
             }
             let health = turn.medium.health()?;
             if entry.word(10) & RETAIN_EVENT == 0 {
+                // The host has seen the warnings. Whichever still holds is an event again.
                 admin.told_warnings = 0;
             }
             Ok(health_data(&health, turn.target, admin).as_bytes().to_vec())
@@ -214,6 +217,7 @@ fn page<M: Medium>(number: u8, entry: &Sqe, admin: &mut Admin, turn: &mut Turn<'
 /// A page of the endurance group.
 fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Result<Vec<u8>, Status> {
     let Ok(placement) = turn.target.placement() else { return Err(Status::INVALID_LOG_PAGE) };
+    // For these pages the upper half of dword 11 names the group.
     if entry.word(11) >> 16 != u32::from(ENDURANCE_GROUP) {
         return Err(Status::INVALID_FIELD);
     }
@@ -231,8 +235,10 @@ fn group_page<M: Medium>(number: u8, entry: &Sqe, turn: &mut Turn<'_, M>) -> Res
 
 fn group_data(health: &Health, target: &Target) -> GroupData {
     let counter = |value: u64| [U64::new(value), U64::new(0)];
+    // Rounded up, so that a disk which was used does not show 0.
     let units = |bytes: u64| counter(bytes.div_ceil(GROUP_UNIT_BYTES));
     let mut data = GroupData::new_zeroed();
+    // A group has no bit for the temperature.
     data.critical_warning = health.critical_warning(target.subsystem.is_read_only) & 0b1101;
     data.available_spare = health.available_spare_percent;
     data.spare_threshold = SPARE_THRESHOLD_PERCENT;
@@ -275,6 +281,7 @@ fn health_data(health: &Health, target: &Target, admin: &Admin) -> HealthData {
 /// One slot, in use.
 fn firmware() -> Vec<u8> {
     let mut data = vec![0; 512];
+    // The active slot. There is no other one that could become active at a reset.
     data[0] = 1;
     let version = env!("CARGO_PKG_VERSION").bytes().chain(std::iter::repeat(b' '));
     data[8..16].iter_mut().zip(version).for_each(|(place, byte)| *place = byte);
@@ -302,6 +309,7 @@ fn effects(has_handles: bool) -> Vec<u8> {
     let io_commands = io_commands.chain(of_handles.map(|opcode| (opcode, SUPPORTED)));
     let mut data = table::<256>(admin_commands.map(|opcode| (opcode, SUPPORTED)));
     data.extend(table::<256>(io_commands));
+    // The rest of the page is reserved.
     data.resize(4096, 0);
     data
 }
@@ -315,6 +323,7 @@ fn discovery(subsystem: &Subsystem) -> Vec<u8> {
     // A subsystem with namespaces. It needs no secure channel, and queues may work without flow control.
     (entry.kind, entry.requirements) = (2, 0b10 | 1 << 2);
     entry.port = 1.into();
+    // The dynamic model: connect makes a controller.
     entry.controller = u16::MAX.into();
     entry.admin_entries = QUEUE_ENTRIES.into();
     let ip: IpAddr = subsystem.address.ip();

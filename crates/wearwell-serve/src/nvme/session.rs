@@ -100,12 +100,14 @@ impl Session {
         now_ms: u64,
         output: &mut Output,
     ) -> Result<Progress, SessionEnd> {
+        // First: a queue whose controller was reset takes no further message.
         self.check_alive(now_ms)?;
         let host = match &self.role {
             Role::Fresh => [0; 16],
             Role::Admin(admin) => admin.host.id,
             Role::Io(io) => io.host,
         };
+        // The outer error is a fault in the messages, of which the host is told. The inner one is any other end.
         let received = self.link.receive(input).and_then(|received| match received {
             Received::Partial { needed_bytes } => Ok(Ok(Progress::Needs(needed_bytes))),
             Received::Whole { message, used_bytes } => {
@@ -115,6 +117,7 @@ impl Session {
             }
         });
         received.unwrap_or_else(|fatal| {
+            // Replies to the commands before it are in the output already, and go out in front.
             Link::terminate(output, fatal, input);
             Err(fatal.into())
         })
@@ -152,6 +155,7 @@ impl Session {
 
     /// Notes that the connection is closed.
     pub fn leave(&mut self, target: &Target) {
+        // So a second call does nothing.
         match std::mem::replace(&mut self.role, Role::Fresh) {
             Role::Fresh => {}
             Role::Admin(admin) => target.leave(admin.id),
@@ -161,6 +165,7 @@ impl Session {
 
     fn check_alive(&self, now_ms: u64) -> Result<(), SessionEnd> {
         match &self.role {
+            // Only the admin queue has the clock. Its end takes the others with it, by their flag.
             Role::Admin(admin) if admin.is_expired(now_ms) => Err(SessionEnd::Expired),
             Role::Io(io) if !io.is_up.load(Ordering::Relaxed) => Err(SessionEnd::Reset),
             _ => Ok(()),
@@ -199,12 +204,15 @@ impl Session {
         turn: &mut Turn<'_, M>,
         output: &mut Output,
     ) -> Result<Result<(), SessionEnd>, Fatal> {
+        // A request for an event holds its entry until there is one, as does a command whose data is to come.
         let waiting = self.transfers.len() + if let Role::Admin(admin) = &self.role { admin.waiting() } else { 0 };
         // One entry of a queue is never used, so that a full queue differs from an empty one.
         if waiting + 1 >= usize::from(self.queue.entries) {
             return Err(Fatal::Sequence { kind: kind::CAPSULE_CMD });
         }
+        // Also for a command that fails: its entry was taken from the queue.
         self.queue.head = (self.queue.head + 1) % self.queue.entries;
+        // Data names its command by this number.
         let is_used = self.transfers.has(entry.command_id)
             || matches!(&self.role, Role::Admin(admin) if admin.awaits(entry.command_id));
         let planned = if is_used { Err(Status::COMMAND_ID_CONFLICT) } else { self.plan(entry, turn) };
@@ -229,7 +237,9 @@ impl Session {
         match &self.role {
             Role::Fresh if is_connect => Ok(CONNECT_DATA_BYTES),
             Role::Fresh => Err(Status::COMMAND_SEQUENCE),
+            // A connection is one queue for all its life.
             _ if is_connect => Err(Status::COMMAND_SEQUENCE),
+            // Also when it is done: a host may authenticate itself again on an open queue.
             _ if self.lock.is_some() && entry.is_authentication() => auth::plan(entry),
             _ if !self.is_connected() => Err(Status::AUTHENTICATION_REQUIRED),
             Role::Admin(admin) => admin.plan(entry, turn.target),
@@ -248,6 +258,7 @@ impl Session {
         turn: &mut Turn<'_, M>,
         output: &mut Output,
     ) -> Result<(), SessionEnd> {
+        // Nothing of the command is done. The status lets the host send it again.
         if is_damaged {
             self.fail(entry, Status::TRANSIENT_TRANSPORT.into(), turn.target, output);
             return Ok(());
@@ -259,6 +270,7 @@ impl Session {
             Role::Fresh => self.connect(entry, data, turn),
             Role::Admin(admin) => admin.execute(entry, data, turn),
             Role::Io(_) if entry.is_fabrics() => {
+                // The host waits for this answer before it closes the connection.
                 self.complete(entry.command_id, Status::SUCCESS, 0, output);
                 return Err(SessionEnd::Disconnected);
             }
@@ -282,6 +294,7 @@ impl Session {
 
     fn connect<M>(&mut self, entry: &Sqe, data: &[u8], turn: &Turn<'_, M>) -> Result<Answer, Failed> {
         let connected = connect::connect(entry, data, turn)?;
+        // Before the answer is written: it already has the queue's head, or says that there is none.
         self.queue = connected.queue;
         self.role = match connected.joined {
             connect::Joined::Admin(admin) => Role::Admin(Box::new(admin)),
@@ -309,6 +322,7 @@ impl Session {
             self.complete(entry.command_id, Status::SUCCESS, 0, output);
             return Ok(());
         }
+        // The command's room was checked before: it holds the longest message.
         let (message, outcome) = lock.fetch();
         self.send(entry, entry.word(11) as usize, 0, output, target, |room| {
             let (front, rest) = room.split_at_mut(message.len());
@@ -324,6 +338,7 @@ impl Session {
         let Turn { target, medium, now_ms, host } = turn;
         match io::bytes_to_host(entry, &target.subsystem) {
             Ok(bytes) => self.send(entry, bytes, 0, output, target, |room| {
+                // Straight into the output: data that is read is copied once.
                 io::fill(entry, room, &mut Turn { target, medium: &mut **medium, now_ms: *now_ms, host: *host })
             }),
             Err(status) => self.fail(entry, status.into(), target, output),
@@ -340,6 +355,8 @@ impl Session {
         target: &Target,
         fill: impl FnOnce(&mut [u8]) -> Result<(), Status>,
     ) {
+        // A message of data has no field for the queue's head, nor for a result. Without both it can stand for the
+        // completion.
         let is_all = !self.queue.has_flow_control && result == 0;
         let sent =
             entry.check_room(bytes).and_then(|()| self.link.send_data(output, entry.command_id, bytes, is_all, fill));
@@ -363,6 +380,7 @@ impl Session {
     }
 
     fn complete(&self, command_id: U16, status: Status, result: u64, output: &mut Output) {
+        // In the answer to connect this value says that the host need not wait for entries. Later it means nothing.
         let queue_head = if self.queue.has_flow_control { self.queue.head } else { u16::MAX };
         self.link.respond(output, Completion { command_id, status, result, queue_head });
     }

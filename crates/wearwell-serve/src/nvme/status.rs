@@ -64,6 +64,7 @@ impl Status {
 
     /// The status field of a completion.
     pub(super) fn field(self) -> u16 {
+        // Bit 0 of the field is the phase, which is not used over fabrics.
         let again = matches!(self, Self::SUCCESS | Self::TRANSIENT_TRANSPORT | Self::CONNECT_BUSY);
         (if again { self.0 } else { self.0 | DO_NOT_RETRY }) << 1
     }

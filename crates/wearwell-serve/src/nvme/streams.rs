@@ -51,6 +51,7 @@ struct State {
 impl State {
     /// Closes what exceeds the most streams that may be open, those first whose last writes are oldest.
     fn close_surplus(&mut self) {
+        // All streams that are open belong to the one namespace, which has what it allocated, or all if it did not.
         let most = usize::from(if self.allocated > 0 { self.allocated } else { OPEN_STREAMS });
         self.open.drain(..self.open.len().saturating_sub(most));
     }
@@ -85,6 +86,7 @@ impl Streams {
     /// Opens a stream that is written to, if it is not open. The one whose last write is oldest is closed for it.
     pub(super) fn write(&self, stream: u16) {
         let mut state = self.state();
+        // A write to the stream of the write before leaves the list as it is, which saves the search.
         if state.open.back() == Some(&stream) {
             return;
         }
@@ -100,6 +102,8 @@ impl Streams {
         // The last one: hosts share the identifiers.
         let of_subsystem = [OPEN_STREAMS, OPEN_STREAMS - state.allocated, of_nobody, 1];
         let mut data = of_subsystem.map(u16::to_le_bytes).concat();
+        // Behind the subsystem's part come the namespace's: the size to write in blocks, and the unit of allocation in
+        // such sizes.
         data.resize(16, 0);
         data.extend((subsystem.page_bytes / BLOCK_BYTES).to_le_bytes());
         let pages = u16::try_from(subsystem.segment_bytes / u64::from(subsystem.page_bytes)).unwrap_or(u16::MAX);
@@ -117,6 +121,7 @@ impl Streams {
     /// Keeps up to so many streams for the namespace. Returns how many.
     fn allocate(&self, wanted: u16) -> Result<u16, Status> {
         let mut state = self.state();
+        // Streams have to be released before others are allocated.
         if state.allocated > 0 {
             return Err(Status::INVALID_FIELD);
         }
@@ -145,6 +150,8 @@ pub(super) fn send(entry: &Sqe, streams: &Streams, subsystem: &Subsystem, host: 
         (directive::STREAMS, operation::RELEASE_IDENTIFIER, stream)
             if streams.are_enabled(host) && entry.namespace.get() == NAMESPACE =>
         {
+            // Only the bookkeeping of NVMe: the engine keeps the class of the stream, and a new write opens the stream
+            // again.
             streams.state().open.retain(|open| *open != stream);
             Ok(())
         }
@@ -184,6 +191,7 @@ pub(super) fn receive(
     host: &[u8; 16],
 ) -> Result<Answer, Status> {
     check_namespace(entry)?;
+    // Dwords, 0's based.
     let bytes = (entry.word(10) as usize).saturating_add(1).saturating_mul(4);
     let are_enabled = streams.are_enabled(host);
     let mut data = match wanted(entry) {
@@ -193,6 +201,7 @@ pub(super) fn receive(
         (directive::STREAMS, operation::RETURN_PARAMETERS, _) if are_enabled => streams.parameters(subsystem),
         (directive::STREAMS, operation::GET_STATUS, _) if are_enabled => streams.status(),
         (directive::STREAMS, operation::ALLOCATE, _) if are_enabled => {
+            // Its number is in the result, and there is no data.
             return streams.allocate(entry.word(12) as u16).map(|count| Answer::Done(u64::from(count)));
         }
         _ => return Err(Status::INVALID_FIELD),

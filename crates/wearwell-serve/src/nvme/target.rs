@@ -111,6 +111,7 @@ impl Target {
             return Err(Status::CONNECT_BUSY);
         }
         let is_free = |id: &u16| controllers.iter().all(|controller| controller.id != *id);
+        // There is always one, since there are fewer controllers than numbers.
         let id = (1..=CONTROLLERS as u16).find(is_free).ok_or(Status::CONNECT_BUSY)?;
         let errors = VecDeque::new();
         controllers.push(Controller { id, purpose, host, is_up: None, queues: 0, errors, error_count: 0 });
@@ -130,6 +131,7 @@ impl Target {
     pub(super) fn reset(&self, id: u16) {
         let host = self.with(id, |controller| {
             if let Some(is_up) = controller.is_up.take() {
+                // Each of its queues has this flag, and looks at it before every message and at every tick.
                 is_up.store(false, Ordering::Relaxed);
             }
             controller.queues = 0;
@@ -144,6 +146,7 @@ impl Target {
 
     /// Removes a controller.
     pub(super) fn leave(&self, id: u16) {
+        // First, so that its queues end: they look at the flag, and not at the list.
         self.reset(id);
         self.controllers().retain(|controller| controller.id != id);
     }
@@ -157,12 +160,15 @@ impl Target {
         purpose: Purpose,
     ) -> Result<Arc<AtomicBool>, Refusal> {
         let connected = self.with(id, |controller| {
+            // Otherwise a host that guesses a number would get a queue of another host's controller.
             if controller.host != *host || controller.purpose != purpose {
                 return Err(Refusal::Host);
             }
             if purpose == Purpose::Discovery || queue > IO_QUEUES {
                 return Err(Refusal::Queue);
             }
+            // The set has 32 bits, and queues have numbers up to 16. Queue 0 is the admin queue, which does not come
+            // here.
             let bit = 1 << queue;
             match &controller.is_up {
                 Some(is_up) if controller.queues & bit == 0 => {
@@ -178,6 +184,7 @@ impl Target {
     /// Disconnects an I/O queue that was connected while the controller had the flag `is_up`.
     pub(super) fn disconnect_queue(&self, id: u16, queue: u16, is_up: &Arc<AtomicBool>) {
         self.with(id, |controller| {
+            // After a reset the host may have connected a queue with this number again. That one stays.
             if controller.is_up.as_ref().is_some_and(|now| Arc::ptr_eq(now, is_up)) {
                 controller.queues &= !(1 << queue);
             }
@@ -187,6 +194,7 @@ impl Target {
     /// Keeps the error of a failed command.
     pub(super) fn note_error(&self, id: u16, mut error: ErrorEntry) {
         self.with(id, |controller| {
+            // Before it is used: in the log, an entry with number 0 is none.
             controller.error_count += 1;
             error.count = controller.error_count;
             controller.errors.push_front(error);

@@ -70,9 +70,11 @@ impl Transfers {
 
     /// Requests the data of waiting transfers, as far as the limit allows.
     pub(super) fn grant(&mut self, link: &Link, output: &mut Output) {
+        // In order: a large command at the front is not passed by small ones for ever.
         while let Some(&tag) = self.waiting.front()
             && let Some(Some(pending)) = self.places.get_mut(usize::from(tag))
         {
+            // A command that is larger than the limit would wait for ever otherwise.
             if self.granted_bytes > 0 && self.granted_bytes + pending.bytes > GRANTED_BYTES {
                 return;
             }
@@ -85,6 +87,7 @@ impl Transfers {
 
     /// Adds received data. Returns the command if its data is complete.
     pub(super) fn add(&mut self, header: &Transfer, data: &[u8], is_damaged: bool) -> Result<Option<Pending>, Fatal> {
+        // The number of the field that is wrong is its place in the header: 10 is the tag, 8 the command, 1 the flags.
         let place = self.places.get_mut(usize::from(header.tag.get())).ok_or(Fatal::Header { at: 10 })?;
         let pending = place.as_mut().filter(|pending| pending.is_granted).ok_or(Fatal::Header { at: 10 })?;
         if pending.entry.command_id != header.command_id {
@@ -95,9 +98,11 @@ impl Transfers {
         if offset != have || data.len() as u64 > u64::from(pending.bytes - have) {
             return Err(Fatal::DataOutOfRange { at: offset });
         }
+        // Memory grows with what has come, and not with what the command announces.
         pending.data.extend_from_slice(data);
         pending.is_damaged |= is_damaged;
         let is_whole = pending.data.len() as u32 == pending.bytes;
+        // The host and we must agree on where the data ends.
         if is_whole != (header.common.flags & flag::LAST != 0) {
             return Err(Fatal::Header { at: 1 });
         }

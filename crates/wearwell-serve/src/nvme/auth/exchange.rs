@@ -83,11 +83,14 @@ impl Exchange {
     /// Takes a message of the host.
     pub(in crate::nvme) fn take(&mut self, message: &[u8]) {
         let transaction = Head::read_from_prefix(message).map_or(0, |(head, _)| head.transaction.get());
+        // The step is moved out, since a challenge is used up by an answer, right or wrong.
         let step = std::mem::replace(&mut self.step, Step::Negotiate);
         let next = match step {
             Step::Negotiate => negotiated(message, self.entropy).map(Step::Challenge),
             Step::Reply(question) => {
                 let replied = question.replied(message, &self.parties);
+                // A host that asks nothing is let in as soon as its answer is right. One that asks has to say first
+                // that it is content.
                 self.is_done |= matches!(replied, Ok(Step::Success { answer: None, .. }));
                 replied
             }
@@ -95,6 +98,7 @@ impl Exchange {
                 self.is_done = true;
                 Step::Negotiate
             }),
+            // These are for the host to fetch.
             Step::Challenge(_) | Step::Success { .. } | Step::Failure { .. } => Err(Why::Message),
         };
         self.step = next.unwrap_or_else(|why| {
@@ -138,6 +142,7 @@ fn parse<T: FromBytes + KnownLayout + Immutable>(
 
 /// Chooses the first hash of the host's list, and the group if the host has it.
 fn negotiated(message: &[u8], entropy: Entropy) -> Result<Question, Why> {
+    // The transaction's number is the host's choice, and is checked from here on.
     let (wanted, _) = parse::<Negotiate>(message, NEGOTIATE, None)?;
     if wanted.secure_channel != 0 {
         return Err(Why::SecureChannel);
@@ -145,6 +150,7 @@ fn negotiated(message: &[u8], entropy: Entropy) -> Result<Question, Why> {
     if wanted.protocols == 0 || wanted.protocol != PROTOCOL {
         return Err(Why::NotUsable);
     }
+    // The list is the host's, the one that it likes best first.
     let hash = wanted.hashes().iter().find_map(|&id| Hash::from_id(id)).ok_or(Why::Hash)?;
     let has_group = wanted.groups().contains(&group::ID);
     if !has_group && !wanted.groups().contains(&NO_GROUP) {
@@ -152,6 +158,7 @@ fn negotiated(message: &[u8], entropy: Entropy) -> Result<Question, Why> {
     }
     let (mut sequence, mut challenge) = ([0; 4], vec![0; hash.bytes()]);
     let mut exponent = has_group.then_some([0; group::EXPONENT_BYTES]);
+    // A challenge that can be guessed is worth nothing, so no zeros take the place of missing random bytes.
     let is_filled =
         entropy(&mut sequence) && entropy(&mut challenge) && exponent.as_mut().is_none_or(|exponent| entropy(exponent));
     if !is_filled {
@@ -186,6 +193,8 @@ impl Question {
         if usize::from(reply.hash_bytes) != bytes {
             return Err(Why::Hash);
         }
+        // The place of the host's challenge is there even if it asks nothing. A public value comes if, and only if,
+        // there is a group.
         if rest.len() < 2 * bytes + public_bytes || (public_bytes > 0) != self.exponent.is_some() {
             return Err(Why::Payload);
         }
@@ -204,6 +213,7 @@ impl Question {
         let answer = if reply.has_challenge == 0 {
             None
         } else {
+            // Without a secret the controller cannot show who it is, and a host that asked must not be content.
             let secret = host.controller.as_ref().ok_or(Why::Failed)?;
             let names = [ROLE_CONTROLLER, subsystem_nqn, &host.nqn];
             let said = self.statement(shared.as_ref(), challenge, reply.sequence.get(), names);
@@ -221,6 +231,7 @@ impl Question {
         sequence: u32,
         [role, own, other]: [&str; 3],
     ) -> Vec<u8> {
+        // With a group, the answer is to the challenge's HMAC under the hash of the shared value.
         let bound = shared.map(|shared| self.hash.tag(&self.hash.of(shared), &[challenge]));
         let challenge = bound.as_deref().unwrap_or(challenge);
         let transaction = self.transaction.to_le_bytes();

@@ -34,6 +34,7 @@ pub(super) fn public(exponent: &Exponent) -> [u8; BYTES] {
 /// What is shared with the owner of a public value; none if that value is one of those that give away the result.
 pub(super) fn shared(exponent: &Exponent, public: &[u8]) -> Option<[u8; BYTES]> {
     let public = U2048::from_be_slice(<&[u8; BYTES]>::try_from(public).ok()?);
+    // 0, 1 and the prime minus one have powers that anybody can guess.
     let last = PRIME.get().wrapping_sub(&U2048::ONE);
     (public > U2048::ONE && public < last).then(|| power(&public, exponent))
 }

@@ -44,6 +44,7 @@ pub(super) struct Negotiate {
 
 impl Negotiate {
     pub(super) fn hashes(&self) -> &[u8] {
+        // The count is the host's. One that is greater than the list makes it empty, and the host is refused.
         self.hashes.get(..usize::from(self.hash_count)).unwrap_or_default()
     }
 

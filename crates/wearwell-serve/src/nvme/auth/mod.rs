@@ -23,6 +23,7 @@ const LEAST_ROOM_BYTES: u32 = 16 + 64 + group::BYTES as u32;
 
 /// Bytes of the message that a command of authentication brings.
 pub(super) fn plan(entry: &Sqe) -> Result<u32, Status> {
+    // The lowest byte is not a part of the protocol's name.
     let (bytes, is_ours) = (entry.word(11), entry.word(10) & !0xff == PROTOCOL);
     match entry.direction() {
         Direction::FromHost if is_ours && (1..=MOST_BYTES).contains(&bytes) => Ok(bytes),

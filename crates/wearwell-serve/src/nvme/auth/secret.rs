@@ -113,6 +113,7 @@ impl Secret {
             _ => return None,
         };
         let mut key = STANDARD.decode(rest.strip_suffix(':')?).ok()?;
+        // The checksum finds a secret that was mistyped; it protects nothing.
         let key_bytes = key.len().checked_sub(CHECK_BYTES)?;
         let check = key.split_off(key_bytes);
         let fits = match hash {
@@ -126,6 +127,7 @@ impl Secret {
     pub(super) fn key_of(&self, nqn: &str) -> Vec<u8> {
         match self.hash {
             None => self.key.clone(),
+            // One secret of several hosts gives each of them another key.
             Some(hash) => hash.tag(&self.key, &[nqn.as_bytes(), PURPOSE]),
         }
     }
