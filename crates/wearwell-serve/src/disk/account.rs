@@ -41,6 +41,7 @@ impl Account {
 
     /// Completes the current command. It counts once, even if it makes several calls.
     pub(super) fn ends(&mut self, engine: &mut dyn DiskEngine) {
+        // A disk without a server has no arrivals, and so no latencies.
         if let Some(arrived_ns) = self.arrived_ns.take() {
             let host_pages = engine.stats().host_pages;
             let written_pages = host_pages - std::mem::replace(&mut self.host_pages, host_pages);

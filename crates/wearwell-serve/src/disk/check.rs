@@ -151,6 +151,7 @@ pub fn check(path: &Path) -> Result<Checkup, DiskError> {
     let mut checkup = Checkup { image: path.to_owned(), clean_shutdown: None, pages_read: 0, findings: Vec::new() };
     match look(path, &mut checkup) {
         Ok(()) => {}
+        // An image that is in use, or a file that is none, says nothing about damage.
         Err(error) if error.is_refusal() => return Err(error),
         Err(error) => checkup.findings.push(finding(&error)),
     }
@@ -217,6 +218,7 @@ fn check_counts(disk: &Disk, checkup: &mut Checkup) {
             let (segment, counted) = (row.segment, row.valid_pages);
             checkup.findings.push(Finding::ValidCount { segment, counted, mapped });
         } else {
+            // The discard map has so many pages in all, and not in each segment.
             own_pages -= others;
         }
     }

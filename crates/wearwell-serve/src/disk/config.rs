@@ -60,7 +60,9 @@ impl DiskConfig {
         let reserve_blocks = (8 + u64::from(log_blocks)) * u64::from(chip.stripe);
         // Headers and summaries take less than a sixteenth.
         let blocks = (logical_bytes / 14).saturating_mul(16).div_ceil(u64::from(chip.block_bytes)) + reserve_blocks;
+        // Each bank of a chip has as many blocks as the others.
         let blocks = blocks.next_multiple_of(u64::from(chip.banks)).try_into().map_err(|_| too_large())?;
+        // As large a part of the blocks as on the chip that it is like.
         let bad = u64::from(chip.max_bad_blocks) * u64::from(blocks) / u64::from(chip.blocks.max(1));
         let name = format!("{} with {blocks} blocks", chip.name);
         let chip = ChipProfile { name, blocks, max_bad_blocks: bad as u32, logical_bytes, ..engine.chip };

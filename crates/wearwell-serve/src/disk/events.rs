@@ -98,6 +98,7 @@ impl Events {
     fn add(&self, deed: Deed) {
         let time_us = self.now_us();
         let mut last = self.last();
+        // Under the same lock as the row, so that the numbers have no gaps.
         let number = last.back().map_or(1, |event| event.number + 1);
         if last.len() == KEPT_EVENTS {
             last.pop_front();

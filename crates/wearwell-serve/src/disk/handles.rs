@@ -120,6 +120,7 @@ pub(super) struct HandleLog {
 impl HandleLog {
     /// Logs these kinds of deeds of a handle from now on.
     pub(super) fn watch(&mut self, handle: u16, watched: Watched) {
+        // What was moved so far was moved under the old wish.
         self.end_moving();
         if let Some(place) = self.watched.get_mut(usize::from(handle)) {
             *place = watched;
@@ -145,6 +146,7 @@ impl HandleLog {
     }
 
     pub(super) fn moved(&mut self, time_us: u64, segment: u32, class: u8, pages: u32, page: u32) {
+        // Classes without a handle are not watched, so they end here.
         let handle = u16::from(class);
         if !self.watched(handle).has(Watched::MOVED) {
             return;

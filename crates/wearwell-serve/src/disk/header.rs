@@ -219,6 +219,7 @@ impl Header {
     /// If the profile's texts are longer than a header.
     pub(super) fn of(plan: &EnginePlan, fdp: Option<FdpSpec>) -> Result<Self, HeaderFault> {
         let text = toml::to_string(&Written::of(plan, fdp)).map_err(|error| HeaderFault::Text(error.to_string()))?;
+        // The chip is mapped into memory, which wants a multiple of the machine's pages.
         let chip_at = (field::TEXT as u64 + text.len() as u64 + field::LIFE_BYTES).next_multiple_of(CHIP_STEP);
         if chip_at > HEAD_MAX {
             return Err(HeaderFault::Text(format!("{} bytes are too many", text.len())));
@@ -240,12 +241,14 @@ impl Header {
     pub(super) fn read_holder(&self, file: &File) -> Option<u32> {
         let mut word = [0; 4];
         file.read_exact_at(&mut word, self.chip_at - field::HOLDER_BYTES).ok()?;
+        // 0 is no process.
         Some(u32::from_le_bytes(word)).filter(|&pid| pid != 0)
     }
 
     /// Where both places of the disk's life are; none in version 1.
     pub(super) fn life_at(&self) -> Option<Range<u64>> {
         let start = self.chip_at - field::LIFE_BYTES;
+        // The text of an image of version 1 may reach into that place.
         (self.version > 1).then_some(start..start + PLACES_BYTES as u64)
     }
 
@@ -279,6 +282,7 @@ impl Header {
     /// Outside: errors of reading. Inside: what is wrong with the header.
     pub(super) fn read(file: &File) -> io::Result<Result<(Self, EngineSpec), HeaderFault>> {
         let len = file.metadata()?.len();
+        // A header is never longer, and an image may have gigabytes.
         let mut bytes = vec![0; len.min(HEAD_MAX) as usize];
         file.read_exact_at(&mut bytes, 0)?;
         Ok(Self::parse(bytes, len))
@@ -360,6 +364,7 @@ fn decode(bytes: &[u8], file_bytes: u64) -> Result<Decoded, HeaderFault> {
     if chip_at == 0 || !u64::from(chip_at).is_multiple_of(CHIP_STEP) || u64::from(chip_at) > HEAD_MAX {
         return damaged("the chip's place", chip_at, field::CHIP_AT);
     }
+    // In 64 bits: the length is the file's, and the sum could overflow.
     let end = field::TEXT as u64 + u64::from(text_len);
     if end > u64::from(chip_at) - field::HOLDER_BYTES {
         return damaged("the text's length", text_len, field::TEXT_LEN);
@@ -369,6 +374,7 @@ fn decode(bytes: &[u8], file_bytes: u64) -> Result<Decoded, HeaderFault> {
     }
     let end = end as usize;
     let checked = bytes.get(field::CHECKED..end).ok_or(HeaderFault::Checksum)?;
+    // The version of the checksum counts. That in the file may be what is damaged.
     let version = VERSIONS.into_iter().find(|&version| code(version, checked) == crc).ok_or(HeaderFault::Checksum)?;
     if version > 1 && end as u64 > u64::from(chip_at) - field::LIFE_BYTES {
         return damaged("the text's length", text_len, field::TEXT_LEN);

@@ -117,6 +117,7 @@ impl Symptoms {
             Err(DiskError::Ftl(FtlError::Unreadable { lpn })) => {
                 self.unreadable.insert(lpn.0);
             }
+            // The engine has stopped in the middle of something. It must change nothing before it is mounted again.
             Err(DiskError::NoRoom) => self.is_out_of_room = true,
             _ => {}
         }
@@ -128,12 +129,15 @@ impl Disk {
     pub fn health(&mut self) -> Health {
         let is_off = self.is_off();
         let (stats, limits) = (self.engine.stats(), self.engine.limits());
+        // Only good segments have an erase count.
         let bad_segments = limits.segments - self.engine.erase_counts().len() as u32;
         let spare_of = |good: u32| good.saturating_sub(limits.needed_segments);
         let (spare_segments, all) = (spare_of(limits.segments - bad_segments), spare_of(limits.segments));
         let spare_percent = (u64::from(spare_segments) * 100 / u64::from(all.max(1))) as u8;
         let known = self.symptoms.lost_when_mounted + stats.lost_pages;
+        // A page that cleaning found lost may also be one that a host could not read. So the two are not added.
         let lost_pages = known.max(self.symptoms.unreadable.len() as u64);
+        // What has to be mended first is named first: without power, more room would not help.
         let read_only = if is_off {
             Some("the power was cut; open the disk again".to_owned())
         } else if self.symptoms.is_out_of_room {

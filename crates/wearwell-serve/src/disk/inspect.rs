@@ -117,6 +117,7 @@ impl WearSpread {
         counts.sort_unstable();
         // The least count that is not exceeded in this percentage of segments.
         let at = |percent: usize| {
+            // Ranks begin with 1; of an empty list nothing is taken.
             let rank = (counts.len() * percent).div_ceil(100).max(1);
             counts.get(rank - 1).copied().unwrap_or(0)
         };

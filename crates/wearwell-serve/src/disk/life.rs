@@ -115,6 +115,7 @@ impl Life {
 /// Both places of a disk whose life begins.
 pub(super) fn new_places() -> [u8; PLACES_BYTES] {
     let mut places = [0; PLACES_BYTES];
+    // The other place stays zeros, which do not match their code.
     places[..size_of::<Record>()].copy_from_slice(Record::new(0, Life::default(), KeptHandles::default()).as_bytes());
     places
 }
@@ -156,6 +157,7 @@ impl LifeKeeper {
     /// Keeps the life up to now.
     pub(super) fn keep(&mut self, engine: Life, handles: KeptHandles) {
         let Some(places) = &mut self.places else { return };
+        // The next place is the older one: a store that is cut leaves the newer one whole.
         self.number = self.number.wrapping_add(1);
         let record = Record::new(self.number, self.before.and(engine), handles);
         let at = (self.number % 2) as usize * size_of::<Record>();

@@ -155,6 +155,7 @@ impl Disk {
         let Split { head, whole, tail } = bytes.split();
         let (head_data, rest) = data.split_at_mut(head.map_or(0, Bytes::len) as usize);
         let (whole_data, tail_data) = rest.split_at_mut(rest.len() - tail.map_or(0, Bytes::len) as usize);
+        // The engine knows whole sectors only, so a part of one goes through a buffer.
         for (part, part_data) in [(head, head_data), (tail, tail_data)] {
             if let Some(part) = part {
                 let mut sector: Sector = [0; _];
@@ -185,6 +186,8 @@ impl Disk {
         if bytes.len() == 0 {
             return Ok(());
         }
+        // Clients of NVMe and file systems write like this. Nothing is read first, and the engine gets all of it in one
+        // call.
         if bytes.is_of_sectors() {
             return self.write_counted(bytes, bytes.sectors(), data, stream);
         }
@@ -205,6 +208,7 @@ impl Disk {
             return self.write_counted(part, part.sectors(), data, stream);
         }
         let around = part.around_sectors();
+        // A part is a page at most, or whole pages that begin and end with sectors and went the other way.
         let mut content = vec![0; around.len() as usize];
         self.engine_read(around.sectors(), &mut content)?;
         let from = (part.start - around.start) as usize;
@@ -214,6 +218,7 @@ impl Disk {
 
     /// Writes sectors, for a host that wrote `bytes` of them.
     fn write_counted(&mut self, bytes: Bytes, at: Sectors, data: &[u8], stream: u16) -> Result<(), DiskError> {
+        // The engine counts pages, also of a write that fails half way. Bytes count only if all of them were written.
         let before = *self.engine.stats();
         let mut hint = WriteHint::stream(stream);
         hint.read_only = self.is_read_only_data;
@@ -233,6 +238,7 @@ impl Disk {
     /// As [`write`](Self::write).
     pub fn discard(&mut self, offset: u64, bytes: u64) -> Result<(), DiskError> {
         let bytes = self.begin_change(offset, bytes)?;
+        // A discard may do less than asked. The engine itself leaves pages alone that are covered in part.
         let discarded = bytes.split().whole.map_or(Ok(()), |whole| self.engine_discard(whole));
         self.end_change();
         discarded
@@ -257,6 +263,7 @@ impl Disk {
 
     /// Discards whole pages, and writes zeros to pages that are covered in part.
     fn clear(&mut self, bytes: Bytes, stream: u16) -> Result<(), DiskError> {
+        // Unlike a discard, this must leave zeros everywhere.
         let (head, whole, tail) = bytes.around_pages(self.page_bytes);
         if let Some(head) = head {
             self.fill_zeros(head, stream)?;
@@ -292,6 +299,7 @@ impl Disk {
         let page = |at: u64| Lpn((at / page_bytes) as u32);
         let allocated = self.engine.holds(page(offset));
         let mut next = (offset / page_bytes + 1) * page_bytes;
+        // Each page is a look into the map. Callers bound the range.
         while next < end && self.engine.holds(page(next)) == allocated {
             next += page_bytes;
         }
@@ -310,6 +318,7 @@ impl Disk {
         // Also if a page was lost. Everything else is then durable.
         let synced = self.sync();
         flushed.and(synced)?;
+        // Not after a failure: what was written since the last good flush may still be lost.
         self.symptoms.is_unflushed = false;
         if std::mem::take(&mut self.symptoms.owes_loss) { Err(DiskError::Remounted) } else { Ok(()) }
     }
@@ -355,6 +364,7 @@ impl Disk {
     /// Sets the disk's time, in microseconds since it was opened. To be called before each command, with its arrival.
     /// The time never goes back.
     pub fn set_time_us(&mut self, now_us: u64) {
+        // The chip's clock went on over all earlier openings. Callers count from this one.
         let now_ns = self.opened_ns.saturating_add(now_us.saturating_mul(1000));
         self.engine.chip().time().begin_command(now_ns);
         self.account.arrives(now_ns);
@@ -392,6 +402,7 @@ impl Disk {
         // Also if the disk is worn out, because its data is to be durable.
         let synced = self.sync();
         self.keep_life_with(begun);
+        // Counters come last, since they are worth less than data.
         let kept = self.life.sync().map_err(DiskError::Sync);
         shut.and(synced).and(kept)
     }

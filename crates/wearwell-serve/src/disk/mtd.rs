@@ -70,6 +70,7 @@ impl Disk {
     pub fn format_mtd(path: &Path, logical_bytes: Option<u64>, forced: bool) -> Result<(), DiskError> {
         let (mut nand, info) = wearwell_mtd::open(path, Access::Write)?;
         let (held, bad_blocks) = look(&mut nand).map_err(|error| failed(path, error))?;
+        // After the look at all blocks: a boot loader may be in any of them.
         if held != Held::Nothing && !forced {
             return Err(DiskError::NotBlank { path: path.to_owned(), held });
         }
@@ -77,6 +78,7 @@ impl Disk {
         let good = u64::from(geometry.blocks - bad_blocks) * u64::from(geometry.pages_per_block);
         let logical_bytes = logical_bytes.unwrap_or(good / 8 * 7 * u64::from(geometry.page_bytes));
         let (mut disk, _) = begin(path, nand, &info, logical_bytes, MtdPolicies::default(), Begin::Format)?;
+        // The first mount then finds a checkpoint, and need not look at each segment.
         disk.shutdown()
     }
 
@@ -148,6 +150,7 @@ fn look(nand: &mut MtdFile) -> Result<(Held, u32), MtdError> {
             bad += 1;
             continue;
         }
+        // The other blocks are only counted, which needs no read.
         if disk.is_some() {
             continue;
         }
@@ -157,6 +160,7 @@ fn look(nand: &mut MtdFile) -> Result<(Held, u32), MtdError> {
                 disk = SegmentHeader::on_nand(&page);
                 other = other.or(Some(block.0));
             }
+            // A page that was programmed and torn is not erased. It may be anybody's.
             Err(MtdError::Uncorrectable { .. }) => other = other.or(Some(block.0)),
             Err(error) => return Err(error),
         }

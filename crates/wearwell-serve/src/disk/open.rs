@@ -50,6 +50,7 @@ impl Disk {
         let plan = config.plan()?;
         let header =
             Header::of(&plan, config.fdp).map_err(|fault| DiskError::Header { path: path.to_owned(), fault })?;
+        // After everything that can be refused without it.
         let file = ImageFile::create(path)?;
         let made = Self::create_in(file, path, plan, &header, config.faults.clone());
         if made.is_err() {
@@ -67,6 +68,7 @@ impl Disk {
         faults: Faults,
     ) -> Result<Self, DiskError> {
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
+        // The chip takes the other one, with its lock. This one writes the header.
         let own = file.file().try_clone().map_err(io_error)?;
         let file = file.with_chip_at(header.chip_at);
         let kept = file.try_clone().map_err(io_error)?;
@@ -74,6 +76,7 @@ impl Disk {
         let begun = put_on_chip(&plan, Place::New(file), faults, Begin::Format, &events)?;
         let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
         disk.file = Some(kept);
+        // The chip is on the machine's storage before a header says that there is one.
         disk.shutdown()?;
         header.write_life(&own).and_then(|()| header.write_holder(&own)).map_err(io_error)?;
         // Last, so that a file whose creation was cut is not an image.
@@ -132,6 +135,7 @@ impl Disk {
         let io_error = |error| DiskError::Io { path: path.to_owned(), error };
         let (header, engine) = read_header(&file, path)?;
         if holds {
+            // The lock is held, so that nobody else writes it.
             header.write_holder(file.file()).map_err(io_error)?;
         }
         let plan = DiskConfig { engine, fdp: header.fdp, faults: Faults::default() }.plan()?;
@@ -139,6 +143,7 @@ impl Disk {
         let kept = holds.then(|| file.try_clone()).transpose().map_err(io_error)?;
         let (life, handles) = open_life(&file, &header, holds).map_err(io_error)?;
         let events = Events::default();
+        // Before the mount, which may move pages of the handles.
         (0..).zip(handles.watched).for_each(|(handle, watched)| events.handles().watch(handle, watched));
         let begun = put_on_chip(&plan, Place::Existing(file), Faults::default(), Begin::Mount, &events)?;
         let found = begun.1.unwrap_or_default();
@@ -147,6 +152,7 @@ impl Disk {
         restarted.for_each(|handle| events.note_handle(handle, HandleDeed::Restarted));
         let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
         (disk.file, disk.life) = (kept, life);
+        // This open counts from here on, and no segment is partly written.
         disk.keep_life();
         Ok((disk, found))
     }
@@ -166,10 +172,12 @@ impl Disk {
         let Some(file) = &self.file else { return Ok(None) };
         let io_error = |error| DiskError::Io { path: self.path.clone().unwrap_or_default(), error };
         let room = rustix::fs::fstatvfs(file.file()).map_err(|error| io_error(error.into()))?;
+        // Only what we may use counts. Some file systems keep the rest for root.
         if room.f_bavail.saturating_mul(room.f_frsize) < REMOUNT_SEGMENTS * self.segment_bytes {
             return Ok(None);
         }
         let place = Place::Existing(file.try_clone().map_err(io_error)?);
+        // Asked before the mount: afterwards nobody knows where the handles wrote.
         let before = self.handle_segments();
         let begun: Vec<bool> = (0..).zip(&before).map(|(handle, _)| self.has_begun(handle)).collect();
         // From here on, flash changes below the old engine.
@@ -218,6 +226,7 @@ impl Disk {
     /// Replaces the stopped engine by the one that was mounted again.
     fn replace(&mut self, (mut engine, found): Begun) {
         self.opened_ns = engine.chip().time().now_ns();
+        // The counters of the engine that goes, before anything of it is replaced.
         let until_now = self.since_opened();
         self.life.begin_again(until_now);
         self.account = Account::new(&*engine);
@@ -229,6 +238,7 @@ impl Disk {
 /// Opens what the image keeps of the disk's life. If the disk is held, this open counts.
 fn open_life(file: &ImageFile, header: &Header, holds: bool) -> io::Result<(LifeKeeper, KeptHandles)> {
     let bytes = header.read_life(file.file())?;
+    // A private copy must not change the image, so its life is read and not kept.
     let at = header.life_at().filter(|_| holds);
     Ok(LifeKeeper::open(&bytes, at.map(|at| file.map_head(at)).transpose()?))
 }
@@ -246,6 +256,7 @@ fn unopened(path: &Path, error: SetupError) -> DiskError {
         SetupError::Image { path, .. } => return DiskError::Header { path, fault: HeaderFault::NoFile },
         error => return error.into(),
     };
+    // Reading needs no lock. The holder may just change the file, so whatever cannot be read names nobody.
     let header = std::fs::File::open(path).and_then(|file| Ok(Header::read(&file)?.ok().map(|read| (file, read.0))));
     let holder = header.ok().flatten().and_then(|(file, header)| header.read_holder(&file));
     DiskError::InUse { path: taken, holder }

@@ -45,6 +45,7 @@ impl Bytes {
     /// The part that consists of whole units of `unit` bytes, and the parts at the ends.
     fn cut(self, unit: u64) -> (Option<Self>, Option<Self>, Option<Self>) {
         let (first, last) = (self.start.next_multiple_of(unit), self.end / unit * unit);
+        // It begins and ends inside one unit.
         if first > last {
             return (Some(self), None, None);
         }

@@ -23,6 +23,7 @@ impl Disk {
 
     /// True if a handle's segment has room, and pages of the host.
     pub(super) fn has_begun(&self, handle: u16) -> bool {
+        // No room is a full segment, and room for all of it is one that nothing was written to.
         self.handle_room(handle).is_some_and(|room| (1..self.segment_bytes).contains(&room))
     }
 
@@ -47,6 +48,7 @@ impl Disk {
     /// `PowerOff`, `NoRoom`.
     pub fn renew_handle(&mut self, handle: u16) -> Result<(), DiskError> {
         self.check_changeable()?;
+        // Asked before the segment is ended. To end one that is full, or empty, is no event.
         let was_begun = self.has_begun(handle);
         self.engine_end_segment(handle);
         if was_begun {

@@ -29,12 +29,14 @@ impl Recorder {
         trace::begin_recording(&mut out)?;
         let mut recorder = Self { out, clock_us: 0, rows: 0, failed: None };
         if is_mounted {
+            // The image was shut down when it was made, and then mounted. The replay does the same.
             recorder.row(Op::Mount, 0, 0, 0);
         }
         Ok(recorder)
     }
 
     fn row(&mut self, op: Op, offset_bytes: u64, length_bytes: u64, stream: u16) {
+        // A gap would make a replay end with another map, and nobody would see why.
         if self.failed.is_some() {
             return;
         }
@@ -63,6 +65,7 @@ impl Recorder {
 
 /// The class of a reclaim unit handle, which has the handle's number.
 pub(super) fn class_of(handle: u16) -> u8 {
+    // A number that is no handle's becomes the first class that is none's.
     handle.min(Placement::HANDLES) as u8
 }
 
@@ -89,6 +92,7 @@ impl Disk {
     /// shutdown. A mount does not change this.
     fn is_as_made(&self) -> bool {
         let (limits, erases) = (self.engine.limits(), self.engine.erase_counts());
+        // One segment may be in use: that of the mark.
         let used = self.engine.segment_rows().iter().filter(|row| row.state != SegmentState::Free).count();
         let is_empty = limits.live_pages == 0 && limits.dead_pages == 0 && used <= 1;
         is_empty && erases.len() == limits.segments as usize && erases.iter().all(|&erases| erases == 0)
@@ -138,6 +142,7 @@ impl Disk {
 
     pub(super) fn engine_write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), DiskError> {
         self.records(Op::Write, at, hint.stream);
+        // Also if the write fails: a part of it may have been taken.
         self.symptoms.is_unflushed = true;
         let written = self.engine.write(at, data, hint);
         self.noted(written)
@@ -170,6 +175,7 @@ impl Disk {
     }
 
     pub(super) fn engine_shutdown(&mut self) -> Result<(), DiskError> {
+        // Not recorded: a replay ends with what clients saw.
         let shut = self.engine.shutdown();
         self.noted(shut)
     }

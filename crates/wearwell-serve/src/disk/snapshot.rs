@@ -26,7 +26,9 @@ impl Disk {
         self.flush()?;
         let Some(image) = &self.file else { return Err(DiskError::NoImage) };
         let failed = |error| DiskError::Io { path: to.to_owned(), error };
+        // The copy has all data of the disk. Who else may read it is for its owner to say.
         let copy = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to).map_err(failed)?;
+        // The chip is mapped from the file, so what was stored is in the cache that reads of the file see.
         let copied = copy_of(image.file(), &copy).and_then(|()| copy.sync_all());
         copied.map_err(|error| {
             // The file is ours, and no disk.
@@ -38,10 +40,12 @@ impl Disk {
 
 /// Copies a file, and leaves its holes holes.
 fn copy_of(image: &File, mut copy: &File) -> io::Result<()> {
+    // On any error the bytes are copied. A cause that remains shows there.
     if ioctl_ficlone(copy, image).is_ok() {
         return Ok(());
     }
     let bytes = image.metadata()?.len();
+    // At first it is one hole, so that holes need not be written, the one at the end included.
     copy.set_len(bytes)?;
     let mut at = 0;
     while at < bytes {
@@ -50,6 +54,7 @@ fn copy_of(image: &File, mut copy: &File) -> io::Result<()> {
             Err(Errno::NXIO) => return Ok(()),
             found => found?,
         };
+        // The end of a file counts as a hole, so this moves on each time.
         at = seek(image, SeekFrom::Hole(data))?;
         for file in [image, copy] {
             seek(file, SeekFrom::Start(data))?;
