@@ -48,6 +48,7 @@ pub(crate) unsafe fn enter<T>(heap: *mut ArenaHeap, work: impl FnOnce() -> T) ->
     let before = CURRENT.load(Ordering::Relaxed);
     CURRENT.store(heap, Ordering::Relaxed);
     let done = work();
+    // A panic does not unwind, so nothing passes this by.
     CURRENT.store(before, Ordering::Relaxed);
     done
 }
@@ -62,6 +63,7 @@ unsafe impl GlobalAlloc for FromArena {
         // call.
         let Some(arena) = (unsafe { CURRENT.load(Ordering::Relaxed).as_mut() }) else { return ptr::null_mut() };
         let given = arena.heap.allocate_first_fit(layout);
+        // Memory is taken only here, so that the most that was ever used is seen here.
         arena.peak_bytes = arena.peak_bytes.max(arena.heap.used());
         given.map_or(ptr::null_mut(), NonNull::as_ptr)
     }

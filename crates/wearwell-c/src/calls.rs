@@ -183,6 +183,7 @@ pub unsafe extern "C" fn ww_write(disk: *mut ww_disk, page: u32, data: *const c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ww_trim(disk: *mut ww_disk, first: u32, count: u32) -> ww_error {
     let trim = |disk: &mut dyn AnyDisk| {
+        // Both numbers are the caller's, and their sum may overflow.
         let end = first.checked_add(count).ok_or(WW_BAD_ARGUMENT)?;
         Ok(disk.discard(first..end)?)
     };
@@ -228,6 +229,7 @@ pub unsafe extern "C" fn ww_clean(disk: *mut ww_disk, budget_pages: u32, more: *
 pub unsafe extern "C" fn ww_unmount(disk: *mut ww_disk) -> ww_error {
     // SAFETY: the contract of this function.
     let ended = unsafe { with(disk, |disk: &mut dyn AnyDisk| Ok(disk.shutdown()?)) };
+    // Also after an error: the caller was told that the arena is free in any case.
     if !disk.is_null() {
         // The allocations end with the arena. A second unmount finds no disk.
         // SAFETY: the contract of this function; nothing of the old value is read again.
@@ -246,6 +248,7 @@ pub unsafe extern "C" fn ww_stats(disk: *const ww_disk, stats: *mut ww_disk_stat
     let (Some(disk), Some(stats)) = (unsafe { disk.as_ref() }, unsafe { stats.as_mut() }) else {
         return WW_BAD_ARGUMENT;
     };
+    // The disk itself lies in the arena, in front of its heap.
     let arena_peak_bytes = disk.heap.peak_bytes() + size_of::<ww_disk>();
     let Some(disk) = &disk.disk else { return WW_BAD_ARGUMENT };
     let done = disk.stats();

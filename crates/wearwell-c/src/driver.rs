@@ -43,6 +43,8 @@ impl ww_geometry {
     /// The shape as the engine's type; none if it is not valid.
     pub(crate) fn checked(&self) -> Option<NandGeometry> {
         let Self { page_bytes, spare_bytes, pages_per_block, blocks, dies, paired_pages } = *self;
+        // The greatest number of 32 bits stands for no page. The numbers are the caller's, and their product may
+        // overflow.
         let is_sound = page_bytes.is_power_of_two()
             && (512..=65536).contains(&page_bytes)
             && spare_bytes <= page_bytes
@@ -130,6 +132,7 @@ impl Chip {
     /// The callbacks meet the contract of `ww_driver`.
     pub(crate) unsafe fn new(driver: &ww_driver, geometry: NandGeometry, copies: bool) -> Option<Self> {
         let ww_driver { context, copy, .. } = *driver;
+        // Memory for a page is much on a small machine, so it is taken only if pages are copied here.
         let moved_bytes = if copy.is_some() || !copies { 0 } else { geometry.page_bytes + geometry.spare_bytes };
         Some(Self {
             context,
@@ -152,10 +155,12 @@ impl Chip {
     /// Copies a page through memory.
     fn move_page(&mut self, from: PageAddr, to: PageAddr, spare: &mut [u8]) -> Result<ReadReport, ErrorKind> {
         assert!(!self.moved.is_empty(), "whoever copies has said so");
+        // Taken out for the time of the copy, since `read` and `program` borrow the driver as a whole.
         let mut moved = core::mem::take(&mut self.moved);
         let (data, moved_spare) = moved.split_at_mut(self.geometry.page_bytes as usize);
         let report = self.read(from, data, moved_spare).and_then(|report| {
             self.program(to, data, moved_spare)?;
+            // After the program: if that fails, the caller gets nothing of the page.
             spare.copy_from_slice(&moved_spare[..spare.len()]);
             Ok(report)
         });
@@ -215,6 +220,7 @@ impl Nand for Chip {
         match unsafe { (self.is_bad)(self.context, block.0) } {
             0 => Ok(false),
             1 => Ok(true),
+            // 0 and 1 are the only numbers of success, so that this is always an error.
             code => checked(code).map(|_| false),
         }
     }

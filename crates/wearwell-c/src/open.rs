@@ -115,7 +115,9 @@ const LEAST_BYTES: usize = 2 * size_of::<usize>();
 /// Bytes that an arena needs for a disk of this configuration, at any address.
 pub(crate) fn arena_bytes<S: Opens>(config: &S, geometry: &NandGeometry) -> Option<usize> {
     let moved_bytes = if S::COPIES { (geometry.page_bytes + geometry.spare_bytes) as usize } else { 0 };
+    // The disk is allocated from its own heap, which rounds small requests up.
     let boxed = size_of::<Disk<Chip, S>>().max(LEAST_BYTES);
+    // The caller's arena may begin at any address, so up to an alignment less one byte is skipped.
     let of_disk = size_of::<ww_disk>() + align_of::<ww_disk>() - 1 + boxed;
     config.engine_bytes(geometry)?.checked_add(of_disk + Disk::<Chip, S>::ENGINE_BYTES + moved_bytes)
 }
@@ -135,6 +137,7 @@ pub(crate) unsafe fn open<S: Opens>(
     let (Some(driver), Some(disk)) = (unsafe { driver.as_ref() }, unsafe { disk.as_mut() }) else {
         return WW_BAD_ARGUMENT;
     };
+    // A caller who does not look at the error finds no disk then, and not one of before.
     *disk = ptr::null_mut();
     let Some(geometry) = driver.geometry.checked() else { return WW_BAD_GEOMETRY };
     if arena.is_null() {
@@ -145,6 +148,7 @@ pub(crate) unsafe fn open<S: Opens>(
         return WW_ARENA_TOO_SMALL;
     }
     let skipped = arena.cast::<u8>().align_offset(align_of::<ww_disk>());
+    // The check above is left out for a disk that no arena is large enough for, and the arena may be of any size then.
     let Some(heap_bytes) = bytes.checked_sub(skipped + size_of::<ww_disk>()) else { return WW_ARENA_TOO_SMALL };
     // SAFETY: `made` lies aligned in the arena, with its heap behind it, and the arena belongs to the disk alone.
     // Nobody else uses the heap while `make` runs.
@@ -153,6 +157,7 @@ pub(crate) unsafe fn open<S: Opens>(
         made.write(ww_disk { heap: ArenaHeap::new(made.add(1).cast(), heap_bytes), disk: None });
         let opened = arena::enter(&raw mut (*made).heap, || {
             let chip = Chip::new(driver, geometry, S::COPIES).ok_or(WW_BAD_ARGUMENT)?;
+            // The box comes from the arena as well, since it is made in here.
             let opened: Box<dyn AnyDisk> = Box::new(make(chip, config)?);
             Ok(opened)
         });
@@ -162,6 +167,7 @@ pub(crate) unsafe fn open<S: Opens>(
                 *disk = made;
                 WW_OK
             }
+            // Nothing has to be freed: the whole arena is the caller's again.
             Err(error) => error,
         }
     }

@@ -163,6 +163,7 @@ fn call<T: Argument>(
 
 /// The address of a buffer that the kernel reads; 0 if it is empty.
 fn address(buffer: &[u8]) -> u64 {
+    // An empty slice has an address that is not zero, and the kernel takes 0 for a part that is left out.
     if buffer.is_empty() { 0 } else { buffer.as_ptr() as u64 }
 }
 
@@ -217,6 +218,7 @@ impl Calls for Ioctls {
             // With these two the counts are filled in.
             Ok(_) | Err(Errno::UCLEAN) => Ok(EccStats { corrected_bits, most_bits, failures: 0 }),
             Err(Errno::BADMSG) => {
+                // The error itself says that there was one.
                 Ok(EccStats { corrected_bits, most_bits, failures: request.uncorrectable_errors.max(1) })
             }
             Err(error) => Err(error),
@@ -225,6 +227,7 @@ impl Calls for Ioctls {
 
     fn read_data(&mut self, at: u64, data: &mut [u8]) -> Result<(), Errno> {
         let read = self.0.read_exact_at(data, at);
+        // An error without a number is an early end of the device.
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
@@ -262,6 +265,7 @@ impl Calls for Ioctls {
     }
 
     fn is_bad(&mut self, at: u64) -> Result<bool, Errno> {
+        // The ioctl takes the block's first byte, and not its number.
         match self.call(opcode::write::<i64>, 11, &mut (at as i64)) {
             Ok(answer) => Ok(answer != 0),
             // A chip without marks has no bad blocks.

@@ -25,6 +25,7 @@ pub struct MtdNand<C> {
 impl<C: Calls> MtdNand<C> {
     /// The driver of a device that has this shape. [`open`](crate::open()) checks it.
     pub fn new(calls: C, info: &Info) -> Self {
+        // Free spare bytes may lie in several ranges. MEMREAD counts through all of them, and so does this.
         let free = info.free_oob.iter().flat_map(|&(first, length)| first as usize..(first + length) as usize);
         Self {
             calls,
@@ -62,8 +63,10 @@ impl<C: Calls> MtdNand<C> {
 
     /// Reads data and stored spare bytes, each unless it is empty.
     fn read_both(&mut self, at: u64, data: &mut [u8], stored: &mut [u8]) -> Result<EccStats, MtdError> {
+        // A kernel that has said that it has no MEMREAD is not asked again.
         if self.oob.is_empty() {
             match self.calls.read_page(at, data, stored) {
+                // Without the places of the free bytes there is no other way to read them.
                 Err(Errno::NOTTY | Errno::OPNOTSUPP) if self.places.len() == STORED_BYTES => {
                     self.oob = vec![0; self.oob_bytes];
                 }
@@ -82,6 +85,7 @@ impl<C: Calls> MtdNand<C> {
             self.calls.read_data(at, data).map_err(failed("read"))?;
         }
         if !stored.is_empty() {
+            // All spare bytes: this call does not know which of them are free.
             self.calls.read_oob(at, &mut self.oob).map_err(failed("MEMREADOOB64"))?;
             for (byte, &place) in stored.iter_mut().zip(&self.places) {
                 *byte = self.oob[place];
@@ -89,6 +93,7 @@ impl<C: Calls> MtdNand<C> {
         }
         let after = self.calls.ecc_stats().map_err(failed("ECCGETSTATS"))?;
         Ok(EccStats {
+            // The kernel's counters have 32 bits, and begin again behind the greatest number.
             corrected_bits: after.corrected_bits.wrapping_sub(before.corrected_bits),
             most_bits: None,
             failures: after.failures.wrapping_sub(before.failures),
@@ -115,6 +120,8 @@ impl<C: Calls> Nand for MtdNand<C> {
         if !fits(data.len(), self.geometry.page_bytes as usize) || !fits(spare.len(), SPARE_BYTES) {
             return Err(MtdError::OutOfRange { page: page.0 });
         }
+        // Bytes that are not read stay as erased ones are. They are a word of the code, so that nothing is found wrong
+        // with them.
         let mut stored = [0xFF; STORED_BYTES];
         let wanted = if spare.is_empty() { 0 } else { STORED_BYTES };
         if data.is_empty() && wanted == 0 {
@@ -122,10 +129,12 @@ impl<C: Calls> Nand for MtdNand<C> {
         }
         let stats = self.read_both(at, data, &mut stored[..wanted])?;
         let beside = spare::correct(&mut stored);
+        // A failure of the chip's code counts also if only spare bytes are wanted, since it may cover them.
         let Some(spare_bits) = beside.filter(|_| stats.failures == 0) else {
             return Err(MtdError::Uncorrectable { page: page.0 });
         };
         spare.copy_from_slice(&stored[..spare.len()]);
+        // The sum over all code words is no less than the most in one, so that a page is moved early rather than late.
         let corrected_bits = stats.most_bits.unwrap_or(stats.corrected_bits);
         // One wrong bit is all that the code of the spare bytes bears.
         let refresh_soon = self.wants_refresh(corrected_bits) || spare_bits > 0;
@@ -138,6 +147,7 @@ impl<C: Calls> Nand for MtdNand<C> {
             return Err(MtdError::OutOfRange { page: page.0 });
         }
         self.calls.write_page(at, data, &spare::encode(spare)).map_err(|errno| match errno {
+            // EIO is what the chip has said. Any other error is the kernel's, and says nothing about the block.
             Errno::IO => MtdError::ProgramFailed { page: page.0 },
             errno => MtdError::System { call: "MEMWRITE", at, errno },
         })

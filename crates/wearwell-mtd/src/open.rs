@@ -66,6 +66,7 @@ pub fn open(path: &Path, access: Access) -> Result<(MtdFile, Info), OpenError> {
         Errno::NOTTY => OpenError::NotMtd { path: owned() },
         errno => io_error(errno.into()),
     })?;
+    // Before anything about writing, so that a look by `Access::Read` refuses the same chips.
     check(path, &info)?;
     if access == Access::Write {
         if !info.is_writable {
@@ -74,6 +75,7 @@ pub fn open(path: &Path, access: Access) -> Result<(MtdFile, Info), OpenError> {
         if let Some(by) = holder(number) {
             return Err(OpenError::InUse { path: owned(), by });
         }
+        // Another process of ours is neither UBI nor a mount. Only the lock shows it.
         flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
             Errno::WOULDBLOCK => OpenError::InUse { path: owned(), by: "another process".to_owned() },
             errno => io_error(errno.into()),
@@ -102,9 +104,11 @@ fn check(path: &Path, info: &Info) -> Result<(), OpenError> {
         return Err(OpenError::LittleOob { path: path(), free_bytes: info.free_oob_bytes });
     }
     let Info { bytes, block_bytes, page_bytes, .. } = *info;
+    // A device without blocks is refused below, and not by a division by zero.
     let blocks = bytes.checked_div(block_bytes.into()).unwrap_or(0);
     let is_whole = page_bytes.is_power_of_two() && (512..=65_536).contains(&page_bytes);
     let has_pages = is_whole && block_bytes >= page_bytes && block_bytes.is_multiple_of(page_bytes);
+    // Pages are numbered with 32 bits.
     let is_numbered = has_pages && blocks > 0 && bytes / u64::from(page_bytes) <= u64::from(u32::MAX);
     if is_numbered { Ok(()) } else { Err(OpenError::Shape { path: path(), blocks, block_bytes, page_bytes }) }
 }
@@ -160,6 +164,7 @@ fn holder(number: u64) -> Option<String> {
         return Some(format!("UBI: detach {} first", ubi.file_name().to_string_lossy()));
     }
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    // JFFS2 is mounted by the name of the MTD, others by its block device.
     let devices = [format!("mtd{mtd}"), format!("/dev/mtdblock{mtd}")];
     let mounted = mounts
         .lines()

@@ -21,6 +21,7 @@ const POSITIONS: u16 = (1 << POSITION_BITS) - 1;
 pub fn encode(spare: &[u8]) -> [u8; STORED_BYTES] {
     let mut stored = [0xFF; STORED_BYTES];
     stored[..spare.len()].copy_from_slice(spare);
+    // Inverted: erased spare bytes have no programmed bit, so their parities are zeros and their code is ones.
     let code = !parities(&stored);
     stored[SPARE_BYTES..].copy_from_slice(&code.to_le_bytes());
     stored
@@ -29,12 +30,14 @@ pub fn encode(spare: &[u8]) -> [u8; STORED_BYTES] {
 /// Corrects spare bytes that were read. The number of wrong bits, 0 or 1; none if there are more.
 pub fn correct(stored: &mut [u8; STORED_BYTES]) -> Option<u32> {
     let code = u16::from_le_bytes([stored[SPARE_BYTES], stored[SPARE_BYTES + 1]]);
+    // 14 of the 16 bits are used. The other two do not count, whatever they are.
     let wrong = (!code ^ parities(stored)) & (POSITIONS | POSITIONS << POSITION_BITS);
     let (position, complement) = (wrong & POSITIONS, wrong >> POSITION_BITS);
     match wrong.count_ones() {
         0 => Some(0),
         // A bit of the code itself.
         1 => Some(1),
+        // One wrong bit changes the parity for each bit of its position or for that of the complement, and never both.
         _ if position ^ complement == POSITIONS => {
             stored[usize::from(position / 8)] ^= 1 << (position % 8);
             Some(1)

@@ -34,6 +34,7 @@ impl Device {
         py: Python<'_>,
         act: impl FnOnce(&mut SimDevice) -> Result<T, SimDeviceError> + Send,
     ) -> PyResult<T> {
+        // The lock is taken and let go of inside: no thread waits for the interpreter while it holds the lock.
         py.detach(|| act(&mut self.lock())).map_err(Raised::raised)
     }
 }

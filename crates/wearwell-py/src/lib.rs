@@ -45,6 +45,7 @@ fn memory_bytes(said: Vec<(String, String)>) -> u64 {
     let engine = said.iter().filter(|(name, _)| name != "workload");
     let set = engine.into_iter().try_for_each(|(name, text)| run.set(name, text));
     let set = set.and_then(|()| run.set("workload", "random")).and_then(|()| run.config());
+    // The run itself reports what is wrong, with its own words.
     set.map_or(0, |config| config.memory_bytes())
 }
 

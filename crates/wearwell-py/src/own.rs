@@ -36,6 +36,7 @@ impl Failure {
             return;
         }
         if let Err(error) = Python::attach(ask) {
+            // Runs beside each other may fail at once. The first error is the one that is raised.
             self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -55,6 +56,7 @@ pub(crate) fn own(py: Python<'_>, given: &Given, failure: &Failure) -> PyResult<
         let most = ClassCount::MOST;
         let wrong = || PolicyError::new_err(format!("a placement has 1 to {most} classes, not {classes}"));
         let (asked, failure) = (asked.clone_ref(py), failure.clone());
+        // The count is checked below. Until then a cut number does no harm.
         let placement =
             Placement { batch_pages: pages(&asked, "batch_pages")?, classes: classes as u8, asked, failure };
         let count = ClassCount::new(classes).ok_or_else(wrong)?;
@@ -111,6 +113,7 @@ impl BatchPlacement for Placement {
     }
 
     fn host(&mut self, rows: &[HostRow], classes: &mut [Class]) {
+        // -1 stands for none: the columns have whole numbers only, and no clock or class is negative.
         let columns: [fn(&HostRow) -> i64; 5] = [
             |row| i64::from(row.lpn.0),
             |row| i64::from(row.stream),
@@ -163,6 +166,7 @@ impl SegmentScores for Victims {
             let answer = self.asked.bind(py).call_method1("score", (columns, rows, now))?;
             let answer = answer.cast::<PyBytes>()?.as_bytes().as_chunks().0;
             scores.iter_mut().zip(answer).for_each(|(score, bytes)| *score = f64::from_ne_bytes(*bytes));
+            // NaN compares with nothing, so that no victim could be chosen by it.
             match scores.iter().position(|score| score.is_nan()) {
                 None => Ok(()),
                 Some(row) => Err(PolicyError::new_err(format!("score() returned NaN for row {row}"))),

@@ -83,6 +83,7 @@ impl Jobs {
             let mut run = RunArguments::default();
             said.iter().try_for_each(|(name, text)| run.set(name, text)).map_err(Raised::raised)?;
             let config = run.config().map_err(Raised::raised)?;
+            // Traces in memory may have equal names, and differ by this.
             let identity = given.as_ref().map_or(0, GivenTrace::identity);
             let key = (config.workload.to_string(), run.device.clone(), identity);
             let trace = match known.get(&key) {
@@ -115,11 +116,13 @@ impl Jobs {
         thread::scope(|scope| {
             let work = || {
                 loop {
+                    // Each thread takes the next run, so that a long one does not hold up those behind it.
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let (Some(job), Some(mut progress)) = (self.jobs.get(at), heard.get(at)) else { break };
                     let trace = job.trace.map(|place| &self.traces[place]);
                     let own = std::mem::take(&mut *job.own.lock().unwrap_or_else(PoisonError::into_inner));
                     let result = run::observed(&job.config, trace, own, &mut progress);
+                    // In the order of the runs, whichever ends first.
                     results.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(result);
                 }
             };
@@ -155,6 +158,7 @@ pub(crate) fn run_all(
         }),
     };
     let done = watched(py, &stop, || jobs.run(threads, &heard), tell)?;
+    // Before the result of the runs: they were stopped because of this error, and say only that.
     if let Some(error) = failure.take() {
         return Err(error);
     }

@@ -37,6 +37,7 @@ struct Rows {
 impl Rows {
     fn push(&mut self, request: Request, device: &str) {
         let device = device.as_bytes();
+        // Requests of one device often come together, and a comparison is cheaper than a look into the map.
         let last = self.devices.last().copied().filter(|&last| self.names[last as usize] == device);
         let device = match last.or_else(|| self.places.get(device).copied()) {
             Some(place) => place,
@@ -169,6 +170,7 @@ impl Trace {
         let mut volumes: Vec<(String, u64)> = Vec::new();
         let counted = py.detach(|| {
             each(&self.source, &mut |batch| {
+                // Names are only added, and never change their places.
                 let new = &batch.names[volumes.len()..];
                 volumes.extend(new.iter().map(|name| (String::from_utf8_lossy(name).into_owned(), 0)));
                 batch.devices.iter().for_each(|&device| volumes[device as usize].1 += 1);
@@ -194,6 +196,7 @@ impl Trace {
 
     /// All requests as a stream of Arrow batches, of which a few are held at a time.
     fn batches(&self, rows: usize) -> PyRecordBatchReader {
+        // The thread reads while Python works. It waits when enough batches are ahead, so that memory has a bound.
         let (sender, receiver) = mpsc::sync_channel(AHEAD);
         let source = self.source.clone();
         thread::spawn(move || {
@@ -214,6 +217,7 @@ impl Trace {
                 Ok(()) => columns.take(),
                 Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
             };
+            // Whoever read may have stopped. Then nobody wants it.
             let _ = sender.send(last);
         });
         PyRecordBatchReader::new(Box::new(Batches { schema: schema(), receiver }))
@@ -302,6 +306,7 @@ fn take_batch(batch: &RecordBatch, rows: &mut Rows) -> Result<(), ArrowError> {
     let column = |name: &str, of: &DataType| {
         let column = optional(name, of)?;
         let column = column.ok_or_else(|| ArrowError::SchemaError(format!("there is no column `{name}`")))?;
+        // A cast makes a null of a value that does not fit.
         if column.null_count() > 0 {
             return Err(ArrowError::CastError(format!("column `{name}`: a value is missing, or does not fit")));
         }

@@ -71,6 +71,7 @@ pub(crate) fn watched<R: Send>(
                         raised = Some(error);
                     }
                 }
+                // The work has been told to stop. Its end is waited for, since it borrows from this function.
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
                     let why = "the work ended without a result: a fault of wearwell's own";
