@@ -100,6 +100,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command, ArgsE
         "firmware" => nothing_more("firmware", args).map(|()| Command::Firmware),
         "bench" => Ok(Command::Bench { rest: args.collect() }),
         "soak" => {
+            // Each takes its option out, so that the order on the command line does not matter.
             let (kills, rest) = split_option("--kills", args)?;
             let (seconds, rest) = split_option("--seconds", rest.into_iter())?;
             let (fillings, rest) = split_option("--fillings", rest.into_iter())?;
@@ -159,6 +160,7 @@ fn split_option(
 ) -> Result<(Option<u64>, Vec<String>), ArgsError> {
     let (mut number, mut rest) = (None, Vec::new());
     while let Some(arg) = args.next() {
+        // An argument that only begins like the option, as --seeds does with --seed, is another one.
         let value = match arg.strip_prefix(option) {
             Some("") => args.next(),
             Some(value) if value.starts_with('=') => Some(value[1..].to_owned()),

@@ -61,6 +61,7 @@ pub(crate) fn run(workspace: &Workspace, names: &[String]) -> Result<(), TaskErr
     let tree = workspace.target("canaries/tree");
     copy_tracked(workspace, &tree)?;
     let programs = Programs::build(workspace, tree)?;
+    // First without a canary: a test that fails by itself would catch all of them.
     programs.check_control(&canaries)?;
     println!("| what is broken | rule | crash tests | torture |\n| --- | --- | --- | --- |");
     let mut wrong = Vec::new();
@@ -143,6 +144,7 @@ impl Programs {
             return Err(TaskError::Found(format!("`{}`:\n{said}", process::shown(&cargo))));
         }
         let named = |test: &str| {
+            // Cargo puts a hash into the name of each program, and says what it is.
             let line = said.lines().find(|line| line.trim_start().starts_with("Executable") && line.contains(test));
             let path = line.and_then(|line| line.rsplit_once('(')?.1.strip_suffix(')'));
             path.map(|path| tree.join(path)).ok_or_else(|| TaskError::Found(format!("cargo names no {test}")))
@@ -196,6 +198,7 @@ impl Programs {
             // The others need not be waited for, nor a history that is shortened.
             let has_failed = fs::read(&self.log).is_ok_and(|said| String::from_utf8_lossy(&said).contains(FAILED));
             if has_failed || started.elapsed() > LONGEST {
+                // Without the wait it would stay a zombie until we end.
                 child.kill().and_then(|()| child.wait()).map_err(TaskError::file(&self.log))?;
                 return Ok(if has_failed { Outcome::Failed } else { Outcome::Endless });
             }

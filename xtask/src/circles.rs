@@ -47,6 +47,7 @@ impl Modules {
     /// The module in which an item is, behind all that pass it on.
     fn home(&self, named: &Named) -> Path {
         let (mut module, mut seen) = (&named.module, BTreeSet::new());
+        // Modules may pass an item on in a circle. Each is looked at once.
         while seen.insert(module) {
             let passed = self.0[module].iter().find(|other| other.is_passed_on && other.item == named.item);
             module = passed.map_or(module, |passed| &passed.module);
@@ -91,6 +92,7 @@ fn paths(text: &str) -> Vec<(String, bool)> {
         let is_use = !tree.is_empty() && (before.is_empty() || before.starts_with("pub"));
         if is_use {
             let mut tree = tree.to_owned();
+            // A `use` may go over several lines. It ends with a semicolon, or the file does.
             while !tree.contains(';') {
                 tree += lines.next().unwrap_or(";").trim();
             }
@@ -100,6 +102,7 @@ fn paths(text: &str) -> Vec<(String, bool)> {
         }
         for start in ["crate::", "super::"] {
             for (at, _) in line.match_indices(start) {
+                // In a longer path, such as super::super::, the first word counts.
                 let is_part = line[..at].ends_with(|c: char| c.is_alphanumeric() || "_:$".contains(c));
                 let end = line[at..].find(|c: char| !c.is_alphanumeric() && !"_:".contains(c));
                 if !is_part {
@@ -151,6 +154,7 @@ fn resolve(texts: &BTreeMap<Path, String>, from: &[String], named: &str) -> Opti
         words.remove(0);
     }
     let full: Path = base.into_iter().chain(words.iter().map(|word| (*word).to_owned())).collect();
+    // The longest beginning that is a module. What is behind it is an item.
     let length = (0..=full.len()).rev().find(|&length| texts.contains_key(&full[..length]))?;
     Some((full[..length].to_vec(), full.get(length).cloned().unwrap_or_default()))
 }

@@ -73,6 +73,7 @@ pub(crate) fn smoke(workspace: &Workspace) -> Result<(), TaskError> {
         let mut command = Command::new(&program);
         let output = process::capture(command.current_dir(workspace.path("")).args(case.args))?;
         let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        // Results are on one stream, and errors on the other.
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         if output.status.code() != Some(case.code) || !said.contains(case.says) {

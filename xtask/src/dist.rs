@@ -42,6 +42,7 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
 fn package(workspace: &Workspace, program: &str, how: &[&str]) -> Result<PathBuf, TaskError> {
     let (built, dist) = (workspace.target(program), workspace.target("dist"));
     if dist.exists() {
+        // What an earlier build has left would go into the package.
         fs::remove_dir_all(&dist).map_err(TaskError::file(&dist))?;
     }
     fs::create_dir_all(&dist).map_err(TaskError::file(&dist))?;

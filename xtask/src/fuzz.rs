@@ -58,6 +58,7 @@ pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Re
     let programs = build(workspace)?;
     let chosen = TARGETS.iter().filter(|target| named.is_empty() || named.iter().any(|name| name == *target));
     let (chosen, crashed) = (Mutex::new(chosen), Mutex::new(Vec::new()));
+    // The lock is held for the choice alone, and not while the target runs.
     let next = || chosen.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
         while let Some(target) = next() {
@@ -102,6 +103,7 @@ fn fuzz(workspace: &Workspace, programs: &std::path::Path, target: &str, effort:
     let found = workspace.target("fuzz-corpus").join(target);
     let artifacts = workspace.target("fuzz-artifacts").join(target);
     if matches!(effort, Effort::Smoke { .. }) && found.exists() {
+        // What earlier runs have found would make this run another one.
         fs::remove_dir_all(&found).map_err(TaskError::file(&found))?;
     }
     for folder in [&found, &artifacts] {

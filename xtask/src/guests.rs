@@ -111,6 +111,7 @@ pub(crate) fn clients(workspace: &Workspace) -> Result<(), TaskError> {
         shell.current_dir(&folder).args(["-ec", line]).env("wearwell", &program);
         shell
     };
+    // Numbers, and zeros behind them: content that is never the same twice, and holes.
     process::run(&mut shell("seq 4000000 | head -c 25165824 > a.img; truncate -s 32M a.img"))?;
     let create = r#""$wearwell" create disk.ww --chip geometry:4096:64:160 --logical 32MiB"#;
     process::run(&mut shell(create))?;
@@ -121,6 +122,7 @@ pub(crate) fn clients(workspace: &Workspace) -> Result<(), TaskError> {
             println!("{name} on {}: as it should be", disk.join(" "));
         }
     }
+    // After all recipes, each of which was ended by a shutdown.
     process::run(&mut shell(r#""$wearwell" check disk.ww"#))
 }
 
@@ -241,6 +243,7 @@ pub(crate) fn is_there(program: &str) -> bool {
 pub(crate) fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
+    // Programs of one package stand together in the lists.
     packages.dedup();
     if packages.is_empty() {
         return Ok(());

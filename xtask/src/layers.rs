@@ -102,6 +102,7 @@ fn violations(manifest: &Manifest) -> Vec<String> {
     let may_use = |used: &str| match (layer(name), BESIDE.iter().find(|(beside, _)| *beside == name)) {
         (Some(own), _) => layer(used).is_some_and(|layer| layer < own),
         (None, Some((_, uses))) => uses.contains(&used),
+        // A crate that is on no list uses nothing, until somebody lists it.
         (None, None) => false,
     };
     // A crate's tests may use the crate itself, with more features.

@@ -99,6 +99,7 @@ fn figures(reports: &Path) -> Result<String, TaskError> {
     let mut text = String::new();
     for folder in PAPERS.into_iter().chain([TODAY, KNOWING]) {
         let csv = read(report(reports, folder, FIRST).join("report.csv"))?;
+        // All reports have the same columns. Their head stands once.
         let (head, rows) = csv.split_once('\n').unwrap_or_default();
         if text.is_empty() {
             text = format!("{head}\n");

@@ -126,6 +126,7 @@ fn split(text: &str, steps: usize) -> (&str, Option<Vec<String>>) {
     let Some((said, summary)) = text.trim_end().rsplit_once("\n\n") else { return (text, None) };
     let is_step = |line: &&str| WORDS.iter().any(|word| line.starts_with(word));
     let lines: Vec<String> = summary.lines().take_while(is_step).map(str::to_owned).collect();
+    // A program that was ended early leaves something else at its end. Then all of it is shown.
     if lines.len() == steps { (said, Some(lines)) } else { (text, None) }
 }
 

@@ -42,6 +42,7 @@ impl Line<'_> {
 
 /// Reads a line of any of these files.
 fn line(text: &str) -> Option<Line<'_>> {
+    // The last colon: an item may have some of its own.
     let (item, verdict) = text.rsplit_once(": ")?;
     let both = verdict.split_once(BUT).and_then(|(first, again)| Some((first, again.strip_suffix(AGAIN)?)));
     let (first, again) = both.unwrap_or((verdict, verdict));
@@ -82,6 +83,7 @@ fn counted(verdicts: &str) -> String {
     let lines: Vec<Line<'_>> = verdicts.lines().filter_map(line).collect();
     let folder = |line: &Line<'_>| line.item.split(['/', ':']).next().unwrap_or_default().to_owned();
     let mut folders: Vec<String> = lines.iter().map(folder).collect();
+    // The lines of a folder follow each other.
     folders.dedup();
     let mut text = format!("\n| | {} | the same with seeds 11 to 20 |\n", VERDICTS.join(" | "));
     let _ = writeln!(text, "|{}", " --- |".repeat(VERDICTS.len() + 2));

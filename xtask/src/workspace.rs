@@ -17,6 +17,7 @@ impl Workspace {
         let package =
             env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
         let root = package.parent().unwrap_or(&package).to_owned();
+        // A relative folder counts from the root. `join` leaves a full path as it is.
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir));
         Self { root, target }
     }

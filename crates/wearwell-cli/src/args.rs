@@ -233,6 +233,7 @@ impl RunArgs {
 /// # Errors
 /// If it is neither.
 pub(crate) fn workload_or_trace(text: &str) -> Result<WorkloadSpec, ValueError> {
+    // A name with a colon is a workload with its parameters, as in hot:90/10, and so no path.
     let is_path = Path::new(text).is_file() || (text.contains(['/', '.']) && !text.contains(':'));
     workload(text).or_else(|error| if is_path { Ok(WorkloadSpec::Trace(text.into())) } else { Err(error) })
 }

@@ -49,6 +49,7 @@ pub(crate) fn run(command: &BoundCommand) -> Result<(), Failure> {
     let wanted = Wanted { most_groups: command.groups, open_segments: command.open.clone() };
     let bars = Bars::new();
     let bounds = bound::search(&config, trace.as_ref(), &wanted, &mut bars.bar(""))?;
+    // After the search, whose bars would write over it.
     tell(&command.run.unused(&[config.engine.ftl]));
     if let Some(target) = &command.json {
         let all = Bounds { workload: config.workload.to_string(), chip: &config.engine.chip.name, bounds: &bounds };
@@ -73,6 +74,7 @@ fn shown(bounds: &[Bound]) -> String {
             ends.join("  "),
         ]);
         let kind = bound.name.split(':').next().unwrap_or_default();
+        // Bounds of one kind follow each other, and are explained once.
         if words.last().is_none_or(|(last, _)| last != kind) {
             words.push((kind.to_owned(), bound.about.to_owned()));
         }

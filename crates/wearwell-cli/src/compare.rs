@@ -74,6 +74,7 @@ pub(crate) struct NamedReport {
 
 pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     let targets = [&command.json, &command.csv, &command.html];
+    // Before the runs, which may take long.
     output::check_all(&targets)?;
     let config = command.run.config()?;
     let contenders = contenders(command, &config)?;
@@ -197,6 +198,7 @@ fn run_all(
             run::run(&contender.config, trace, &mut bar).map(|report| (report, Observation::default()))
         }
     };
+    // All of them end, in the order of the flags: which error is told must not depend on which run was quicker.
     let results: Vec<_> = contenders.par_iter().map(once).collect();
     let (mut reports, mut observations) = (Vec::new(), Vec::new());
     for (contender, result) in contenders.iter().zip(results) {

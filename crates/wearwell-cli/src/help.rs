@@ -30,6 +30,7 @@ pub(crate) fn is_elsewhere(name: &str) -> bool {
 /// The whole command, arranged for its help.
 pub(crate) fn command() -> Command {
     let mut command = Cli::command();
+    // Not every system has the command, and only one that is there can be changed.
     for name in SHORT.into_iter().filter(|name| Cli::command().find_subcommand(name).is_some()) {
         command = command.mut_subcommand(name, |serve| {
             serve.mut_args(|arg| {

@@ -35,6 +35,7 @@ pub(crate) fn chips(args: &ListArgs) -> Result<(), Failure> {
             chip.description.clone(),
         ]);
     }
+    // Programs that read this get lines, which are easier to split than a table.
     show(std::io::stdout().is_terminal().then_some(table), lines)
 }
 

@@ -82,6 +82,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
+    // Not `Cli::parse`: which flags were typed is asked later, and errors have a form of their own.
     let matches = help::command().try_get_matches()?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command()))?;
     match &cli.command {

@@ -48,6 +48,7 @@ impl Target {
         }
         check_folder(path)?;
         let tried = match Place::of(path) {
+            // The folder must be writable, which only a try shows.
             Place::Beside(file) => File::create(part_of(&file)).and_then(|_| fs::remove_file(part_of(&file))),
             // Opening a pipe waits for its reader, and is possible only once.
             Place::Inside => Ok(()),
@@ -129,6 +130,7 @@ fn folder_of(path: &Path) -> &Path {
 
 /// The temporary name of a file.
 fn part_of(path: &Path) -> PathBuf {
+    // In the same folder, since a rename does not cross file systems. The process's number keeps two runs apart.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     folder_of(path).join(format!(".{name}.{}.part", std::process::id()))
 }
@@ -141,6 +143,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = part_of(&file);
     let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &file));
     if written.is_err() {
+        // It may not have come to be. The first error is the one to tell.
         let _ = fs::remove_file(&beside);
     }
     written

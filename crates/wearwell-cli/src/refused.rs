@@ -17,6 +17,7 @@ fn command_of(error: &clap::Error) -> (clap::Command, String) {
     // "Usage:", what we were started as, and the command, with arguments between its words.
     let usage = text.split("Usage:").nth(1).unwrap_or_default();
     for word in usage.split_whitespace().skip(1).filter(|word| !word.starts_with(['<', '['])) {
+        // The first word that is no command is an argument.
         let Some(found) = command.find_subcommand(word).cloned() else { break };
         command = found;
         name = format!("{name} {word}");

@@ -39,6 +39,7 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
     let config = command.run.config()?;
     let trace = run::load(&config.workload, command.run.device())?;
     let bars = Bars::new();
+    // An observed run keeps samples, which costs time and memory. Only the page shows them.
     let (mut report, observation) = match command.html {
         None => (run::run(&config, trace.as_ref(), &mut bars.bar(""))?, None),
         Some(_) => {

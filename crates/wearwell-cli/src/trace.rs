@@ -71,10 +71,12 @@ pub(crate) fn run(command: &TraceCommand) -> Result<(), Failure> {
         }
         Ask::Head { file, rows } => Target::Stdout.write(head(file, *rows)?.as_bytes()),
         Ask::Convert { file, to, device } => {
+            // Before the trace is read, which may take long.
             to.check()?;
             if let Target::File(path) = to
                 && path.extension().is_some_and(|extension| extension == "parquet")
             {
+                // Parquet is written row group by row group, so that the trace need not fit into memory.
                 trace::convert_to_parquet(file, path, device.as_deref())?;
                 return Ok(());
             }
@@ -134,6 +136,7 @@ fn head(file: &std::path::Path, rows: usize) -> Result<String, Failure> {
         if left == 0 { Err(enough()) } else { Ok(()) }
     });
     match read {
+        // The error is our own, from `enough`, by which the scan ended.
         Err(_) if left == 0 && rows > 0 => Ok(text),
         read => read.map(|_| text).map_err(Failure::from),
     }

@@ -104,6 +104,7 @@ pub(super) fn replay(plan: &Plan<'_>, progress: &mut dyn Progress) -> Result<Out
     let moments = session.cut_moments();
     let mut moments = moments.iter().peekable();
     for (at, request) in plan.requests.iter().enumerate() {
+        // A short trace may have several cuts before one request. The last one that is drawn counts.
         while moments.next_if(|&&moment| moment <= at).is_some() {
             session.arm(&mut device);
         }
@@ -119,6 +120,7 @@ impl Session<'_> {
     /// The requests before which cuts are drawn: one somewhere in each of as many equal parts of the trace.
     fn cut_moments(&mut self) -> Vec<usize> {
         let (cuts, requests) = (self.plan.cuts as usize, self.plan.requests.len());
+        // With more cuts than requests a part would be empty, and nothing could be drawn from it.
         let bounds = |cut: usize| cut * requests / cuts..((cut + 1) * requests / cuts).max(cut * requests / cuts + 1);
         (0..cuts).map(|cut| self.rng.usize(bounds(cut))).collect()
     }
@@ -136,6 +138,7 @@ impl Session<'_> {
             match self.attempt(&mut device, request) {
                 Ok(()) => return Ok(device),
                 Err(Fault::Broken(broken)) => return Err(Trouble::Broken { request: at + 1, broken }),
+                // The request is asked again after the mount, as a host does that got no answer.
                 Err(Fault::Ftl(_)) if device.log().chip().is_off() => device = self.recover(device, at + 1)?,
                 Err(Fault::Ftl(error)) => return Err(Trouble::Request { request: at + 1, error }),
             }
@@ -148,6 +151,7 @@ impl Session<'_> {
         let at = Sectors { start, count: request.end_bytes().div_ceil(sector_bytes) - start };
         match request.op {
             Op::Read => self.read(device, at),
+            // The model hears of it first: a cut may leave the new content, too.
             Op::Write => Ok(device.write(at, self.model.write(at), WriteHint::NONE)?),
             Op::Flush => {
                 device.flush()?;
@@ -190,9 +194,11 @@ impl Session<'_> {
         add(&mut self.outcome.stats, device.stats());
         let mut chip = device.into_log().into_chip();
         let op = chip.ops();
+        // Each mount is cut with a chance of a quarter, so that this ends.
         let mut device = loop {
             chip.power_on();
             if self.rng.u32(..4) == 0 {
+                // A mount changes little, and a cut behind its last operation would hit nothing.
                 let at_op = chip.ops() + self.rng.u64(..CUT_WITHIN_OPS / 8);
                 let seed = self.rng.u64(..);
                 chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed } }));
@@ -209,6 +215,7 @@ impl Session<'_> {
                 Err((_, error)) => return Err(error.into()),
             }
         };
+        // A cut that the mount did not reach would hit the look at everything.
         device.log_mut().chip_mut().arm(None);
         let cut = self.outcome.cuts;
         self.look_at_everything(&mut device).map_err(|seen| seen.after(cut, request, op))?;
@@ -237,6 +244,7 @@ impl Session<'_> {
         device.log_mut().chip_mut().arm(None);
         let request = self.plan.requests.len();
         device.shutdown().map_err(|error| Trouble::Request { request, error })?;
+        // A shutdown makes everything durable.
         self.model.flushed();
         add(&mut self.outcome.stats, device.stats());
         let mut chip = device.into_log().into_chip();
@@ -246,6 +254,7 @@ impl Session<'_> {
         let op = device.log().chip().ops();
         self.look_at_everything(&mut device).map_err(|seen| seen.after(cut, request, op))?;
         self.outcome.erase_counts = device.erase_counts();
+        // The chip counts what no real chip would bear, also where the result was right.
         match device.log().chip().violations() {
             0 => Ok(self.outcome),
             violations => Err(Trouble::Contract(violations)),

@@ -83,6 +83,7 @@ pub(crate) fn run(command: &DemoCommand) -> Result<(), Failure> {
         crash::replay(&plan, &mut bars.bar(&format!("{:22}", contender.name)))
     };
     let results: Vec<_> = contenders.par_iter().map(once).collect();
+    // They have to be gone from the terminal before the table comes.
     drop(bars);
     let mut outcomes = Vec::new();
     for (contender, result) in contenders.iter().zip(results) {

@@ -153,6 +153,7 @@ impl Model {
 
 /// A page, whose first sector is `first`, that holds what it never held since the last flush.
 fn lost(first: u64, found: &[Version], wrong: &Wrong<Versions>) -> Broken {
+    // The first content that is allowed is that of the flush. Each change since adds one.
     let durable = &wrong.allowed[0];
     let same = found.iter().zip(durable).take_while(|(found, durable)| found == durable).count();
     let at = same.min(found.len() - 1);
@@ -165,6 +166,7 @@ fn recognize(bytes: &[u8], sector: u64) -> Result<Version, Broken> {
     let version = version_in(bytes, sector).ok_or(Broken::Foreign { sector })?;
     let mut wanted = [0; SECTOR];
     fill_sector(&mut wanted, sector, version);
+    // The version stands in the sector. All other bytes follow from it, so that a mix of two is found.
     if bytes == wanted { Ok(version) } else { Err(Broken::Foreign { sector }) }
 }
 

@@ -31,6 +31,7 @@ pub(crate) fn check(command: &CheckCommand) -> Result<(), Failure> {
         let lines: String = found.findings.iter().map(|finding| format!("{finding}\n")).collect();
         Target::Stdout.write(lines.as_bytes())?;
     }
+    // After the findings, which are the result. This is the line about them on standard error.
     if count > 0 {
         let things = if count == 1 { "1 thing is".to_owned() } else { format!("{} things are", grouped(count as u64)) };
         return Err(Failure::Wrong(format!("{}: {things} wrong", command.image.display())));

@@ -161,6 +161,7 @@ fn events(path: &Path, follow: bool, json: bool) -> Result<(), Failure> {
         let list = answer["events"].as_array().map(Vec::as_slice).unwrap_or_default();
         let lines: String = list.iter().map(|row| if json { format!("{row}\n") } else { event(row) }).collect();
         Target::Stdout.write(lines.as_bytes())?;
+        // The next request asks for what came since. Events that were dropped in between leave a gap in the numbers.
         after = list.last().and_then(|row| row["number"].as_u64()).unwrap_or(after);
         if !follow {
             return Ok(());

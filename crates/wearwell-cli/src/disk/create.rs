@@ -34,6 +34,8 @@ pub(crate) struct CreateCommand {
 
 pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
     let mut engine = command.engine.spec();
+    // The default placement gives way to that of the handles. Any other one was named, and is refused if it does not
+    // fit.
     if let Some(fdp) = command.fdp.filter(|_| engine.place == Placement::Single) {
         engine.place = fdp.place();
     }
@@ -46,6 +48,7 @@ pub(crate) fn create(command: &CreateCommand) -> Result<(), Failure> {
         }
     }
     let config = DiskConfig { engine, fdp: command.fdp, faults: Faults::default() };
+    // The creation would find out as well. This says what to do about it.
     if command.image.exists() {
         let why = "exists already; remove it, or name another image";
         return Err(Failure::Refused(format!("{}: {why}", command.image.display())));

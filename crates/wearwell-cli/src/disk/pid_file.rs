@@ -27,12 +27,14 @@ impl PidFile {
     /// Writes the file. It appears with its content.
     pub(crate) fn write(path: &Path) -> Result<Self, Failure> {
         let refused = |error: io::Error| Failure::Refused(format!("--pid-file: {}: {error}", path.display()));
+        // Asked again: since the first check the disk was mounted, and another server may have come.
         let is_stale = holder(path)?.is_some();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let mut file = tempfile::Builder::new();
         // The mask for new files applies.
         let mut file = file.permissions(Permissions::from_mode(0o666)).tempfile_in(folder).map_err(refused)?;
         file.write_all(format!("{}\n", process::id()).as_bytes()).map_err(refused)?;
+        // A file that has appeared since is not replaced. It may be that of a server that started at the same moment.
         let put = if is_stale { file.persist(path) } else { file.persist_noclobber(path) };
         put.map_err(|failed| refused(failed.error))?;
         Ok(Self(path.to_owned()))
@@ -41,6 +43,7 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
+        // Another server may have replaced it if somebody removed it before.
         if number_in(&self.0).is_ok_and(|number| number.is_some_and(is_ours)) {
             // A file that is gone already is no error.
             let _ = fs::remove_file(&self.0);
@@ -71,6 +74,7 @@ fn number_in(path: &Path) -> io::Result<Option<Pid>> {
         return Ok(None);
     }
     let mut bytes = Vec::new();
+    // Somebody may have named a large file by mistake.
     fs::File::open(path)?.take(NUMBER_BYTES).read_to_end(&mut bytes)?;
     let text = str::from_utf8(&bytes).ok().and_then(|text| text.strip_suffix('\n'));
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));

@@ -49,6 +49,7 @@ impl Running {
         }
         let mut child: Child = shell.spawn().map_err(|error| system(&error))?;
         let id = Pid::from_child(&child);
+        // The main thread serves. This one waits, and tells the server to stop when the command ends.
         let waiter = thread::spawn(move || {
             let status = child.wait();
             stopper.stop();
@@ -66,10 +67,12 @@ impl Running {
             while self.lives() && Instant::now() < deadline {
                 thread::sleep(LOOK_EVERY);
             }
+            // The shell may have ended before its children, which are in its group.
             if self.lives() {
                 self.send(Signal::KILL);
             }
         }
+        // After the kill at the latest the shell has ended, so that this does not wait for long.
         let status = match self.waiter.join() {
             Ok(status) => status.map_err(|error| system(&error))?,
             Err(_) => return Err(Failure::Wrong("the command could not be waited for".to_owned())),
@@ -88,6 +91,7 @@ impl Running {
     }
 
     fn lives(&self) -> bool {
+        // A group lives as long as one process is in it. Its number is not given to others before.
         !self.waiter.is_finished() || (self.has_group && test_kill_process_group(self.id).is_ok())
     }
 }

@@ -57,6 +57,7 @@ enum TimingMode {
 /// Serves until SIGTERM or SIGINT, or until the command ends. `typed_chip` is the chip if one was named.
 pub(crate) fn run(command: &ServeCommand, typed_chip: Option<&str>) -> Result<(), Failure> {
     let home = command.image.as_deref().map_or(Home::Memory, Home::Image);
+    // Before any file is opened: a recording must not truncate the image.
     let handed_over = command.serving.begin(home, command.record.as_deref())?;
     let (mut disk, is_worn_out) = command.disk(typed_chip)?;
     command.record(&mut disk)?;
@@ -74,6 +75,7 @@ impl ServeCommand {
             // The arguments contain one of the two.
             let path = self.image.as_deref().unwrap_or(Path::new(""));
             check_there(path)?;
+            // A mount may write. A private copy keeps the image as it is, byte for byte.
             let open = || if self.read_only { Disk::open_private(path) } else { Disk::open(path) };
             let (disk, found) = while_waiting(&format!("mounting {}", path.display()), open)?;
             return Ok((disk, found.read_only));
@@ -106,6 +108,7 @@ impl ServeCommand {
         // A pipe or a device has no content to lose.
         let may_exist = self.force || fs::metadata(path).is_ok_and(|found| !found.is_file());
         let mut options = fs::OpenOptions::new();
+        // `create_new` is one step of the system: between a check and an open, somebody else could make the file.
         let options = if may_exist { options.create(true).truncate(true) } else { options.create_new(true) };
         let file = options.write(true).open(path).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
@@ -113,6 +116,7 @@ impl ServeCommand {
             }
             _ => refused(error.to_string()),
         })?;
+        // Each call is a row. Without the buffer each would be a system call, under the lock.
         let begun = disk.record(Box::new(io::BufWriter::with_capacity(1 << 16, file)));
         if begun.is_err() && !may_exist {
             // The file is ours, and empty.

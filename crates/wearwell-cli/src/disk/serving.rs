@@ -141,6 +141,7 @@ impl ServingArgs {
 
     /// Refuses to overwrite the disk, under any of its names, or a file that we may not replace.
     fn check_outputs(&self, home: Home<'_>, record: Option<&Path>) -> Result<(), Failure> {
+        // Device and inode, since a file may have many names.
         let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         let own = home.path().and_then(identity);
         let outputs = [
@@ -175,9 +176,11 @@ impl ServingArgs {
             description: description.clone(),
             is_read_only,
             timing,
+            // Cleaning would change a disk that is to stay as it is.
             cleans_when_idle: self.idle == Switch::On && !is_read_only,
         };
         let mut server = Server::new(disk, config).map_err(|error| system(&error))?;
+        // Before it listens anywhere: without TLS, or known hosts, only loopback addresses are allowed.
         if let Some(folder) = &self.tls_certificates {
             server.secure(Tls::load(folder).map_err(|error| Failure::Refused(error.to_string()))?);
         }
@@ -185,17 +188,22 @@ impl ServingArgs {
             server.admit(hosts(path)?);
         }
         let stopper = server.stopper();
+        // Before clients can connect: from then on a signal must not end the process without closing the disk.
         stopper.stop_on_signals().map_err(|error| system(&error))?;
         let is_alone = !handed_over.iter().any(|(role, _)| *role == Role::Disk);
         let private = if is_alone { self.private_folder(home).map_err(|error| system(&error))? } else { None };
         let reached = self.listen(home, &mut server, handed_over, private.as_ref().map(tempfile::TempDir::path))?;
+        // Clients can connect, which is what the file says. It is removed when this function ends.
         let _pid_file = self.pid_file.as_deref().map(PidFile::write).transpose()?;
+        // Everything listens by then: the command may connect at once, and is served a moment later.
         let running = self.tell(&description, reached, stopper)?;
+        // The command was started before, so that what fails there is not told as ready.
         log::tell_manager(&[NotifyState::Ready]);
         let served = server.serve(&log::tell).map_err(|error| Failure::Wrong(error.to_string())).and_then(|health| {
             let is_well = health.state == Condition::Healthy;
             if is_well { Ok(()) } else { Err(Failure::Wrong(format!("the disk ended {health}"))) }
         });
+        // The disk is closed. What the command still does goes on without it, and is ended here.
         match (served, running.map_or(Ok(()), Running::end)) {
             // The exit code is the command's.
             (Err(why), Err(code)) => {
@@ -298,6 +306,7 @@ impl Reached {
 /// The address of a host and a port. Among several it is the first of IPv4, which all clients try.
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().map_err(|error| format!("no HOST:PORT that is known here: {error}"))?;
+    // Of equal keys the first is taken, in the order of the resolver.
     found.min_by_key(|address| !address.is_ipv4()).ok_or_else(|| "the host has no address".to_owned())
 }
 
@@ -313,6 +322,7 @@ fn qualified_name(text: &str) -> Result<String, NqnError> {
 fn hosts(path: &Path) -> Result<Hosts, Failure> {
     let refused = |why: String| Failure::Refused(format!("--nvme-hosts: {}: {why}", path.display()));
     let system = |error: io::Error| refused(error.to_string());
+    // Any right of the group or of others is too much, also that to write.
     if fs::metadata(path).map_err(system)?.mode() & 0o077 != 0 {
         return Err(refused("has secrets, and others can read it: chmod 600".to_owned()));
     }

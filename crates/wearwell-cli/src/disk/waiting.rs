@@ -18,6 +18,7 @@ pub(super) fn while_waiting<T>(what: &str, work: impl FnOnce() -> T) -> T {
     thread::scope(|scope| {
         scope.spawn(move || show_until(&ended, what, ProgressDrawTarget::stderr()));
         let result = work();
+        // This ends the other thread: nothing is ever sent.
         drop(done);
         result
     })
