@@ -52,14 +52,13 @@ pub(crate) fn own(py: Python<'_>, given: &Given, failure: &Failure) -> PyResult<
     let name = |asked: &Py<PyAny>| asked.getattr(py, "name")?.extract::<String>(py);
     let pages = |asked: &Py<PyAny>, what: &str| asked.getattr(py, what)?.extract::<usize>(py);
     if let Some(asked) = &given.0 {
-        let classes = pages(asked, "classes")? as u32;
+        let classes = pages(asked, "classes")?;
         let most = ClassCount::MOST;
         let wrong = || PolicyError::new_err(format!("a placement has 1 to {most} classes, not {classes}"));
+        let count = u32::try_from(classes).ok().and_then(ClassCount::new).ok_or_else(wrong)?;
         let (asked, failure) = (asked.clone_ref(py), failure.clone());
-        // The count is checked below. Until then a cut number does no harm.
         let placement =
-            Placement { batch_pages: pages(&asked, "batch_pages")?, classes: classes as u8, asked, failure };
-        let count = ClassCount::new(classes).ok_or_else(wrong)?;
+            Placement { batch_pages: pages(&asked, "batch_pages")?, classes: count.get(), asked, failure };
         own = own.batched(&name(&placement.asked)?, count, placement);
     }
     if let Some(asked) = &given.1 {

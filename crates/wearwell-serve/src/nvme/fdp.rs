@@ -216,7 +216,8 @@ impl Placement {
     /// The log of configurations.
     pub(super) fn configuration_log(&self, subsystem: &Subsystem) -> Vec<u8> {
         let FdpSpec { handles, isolation } = self.spec;
-        let log_bytes = size_of::<ConfigurationData>() + 4 * usize::from(handles);
+        // The descriptor, which begins behind the head, is filled up to a multiple of 8 bytes.
+        let log_bytes = (size_of::<ConfigurationData>() + 4 * usize::from(handles)).next_multiple_of(8);
         let mut data = ConfigurationData::new_zeroed();
         data.log_bytes = (log_bytes as u32).into();
         // The 16 bytes of the log's head do not count.
@@ -232,6 +233,7 @@ impl Placement {
         let kind = if isolation == Isolation::Initially { 1 } else { 2 };
         let mut log = data.as_bytes().to_vec();
         (0..handles).for_each(|_| log.extend([kind, 0, 0, 0]));
+        log.resize(log_bytes, 0);
         log
     }
 

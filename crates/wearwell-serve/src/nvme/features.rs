@@ -48,6 +48,7 @@ const FDP_LIST: [(u8, bool); 2] = [(id::FDP, false), (id::FDP_EVENTS, true)];
 const HOST_BEHAVIOR_BYTES: u32 = 512;
 /// Which value of the feature is asked for.
 const SELECT_DEFAULT: u32 = 1;
+const SELECT_SAVED: u32 = 2;
 const SELECT_CAPABILITIES: u32 = 3;
 const SAVE: u32 = 1 << 31;
 const CAN_BE_CHANGED: u64 = 1 << 2;
@@ -90,12 +91,13 @@ impl Features {
             let can_be_changed = Self::list(target).any(|(id, can)| id == feature && can);
             return Ok(Answer::Done(if can_be_changed { CAN_BE_CHANGED } else { 0 }));
         }
-        let default = Features::default();
-        let now = if select == SELECT_DEFAULT { &default } else { &admin.features };
+        // Nothing is ever saved, and then the default stands for it.
+        let is_default = matches!(select, SELECT_DEFAULT | SELECT_SAVED);
+        let mut now = if is_default { Features::default() } else { admin.features };
         let value = match feature {
             id::ARBITRATION => now.arbitration,
             id::POWER => 0,
-            id::TEMPERATURE => *now.temperature(entry.word(11)).ok_or(Status::INVALID_FIELD)?,
+            id::TEMPERATURE => *now.temperature_mut(entry.word(11)).ok_or(Status::INVALID_FIELD)?,
             id::ERROR_RECOVERY => now.error_recovery,
             id::WRITE_CACHE => 1,
             id::QUEUES => queues(),
@@ -138,14 +140,9 @@ impl Features {
             id::ARBITRATION => features.arbitration = value,
             // There is one power state. The other bits are a hint about the workload.
             id::POWER if value & 0b1_1111 == 0 => {}
-            id::TEMPERATURE => {
-                let place = if value >> 20 & 0b11 == 1 {
-                    &mut features.under_temperature
-                } else {
-                    &mut features.over_temperature
-                };
-                *place = value & 0xffff;
-            }
+            // For all sensors, and there are none.
+            id::TEMPERATURE if value >> 16 & 0b1111 == 0b1111 => {}
+            id::TEMPERATURE => *features.temperature_mut(value).ok_or(Status::INVALID_FIELD)? = value & 0xffff,
             id::ERROR_RECOVERY => features.error_recovery = value,
             // There is a write cache, and it stays on.
             id::WRITE_CACHE if value & 1 == 1 => {}
@@ -178,10 +175,10 @@ impl Features {
     }
 
     /// The threshold that a dword names: over or under, for the composite temperature.
-    fn temperature(&self, word: u32) -> Option<&u32> {
+    fn temperature_mut(&mut self, word: u32) -> Option<&mut u32> {
         match (word >> 16 & 0b1111, word >> 20 & 0b11) {
-            (0, 0) => Some(&self.over_temperature),
-            (0, 1) => Some(&self.under_temperature),
+            (0, 0) => Some(&mut self.over_temperature),
+            (0, 1) => Some(&mut self.under_temperature),
             _ => None,
         }
     }

@@ -173,6 +173,28 @@ fn what_makes_no_sense_has_its_status_and_costs_nothing() {
 }
 
 #[test]
+fn temperature_thresholds_are_those_of_the_composite_alone() {
+    let running = Running::memory(&small());
+    let (mut admin, _io) = host(&running, Options::default());
+    let mut run = |opcode, select: u32, word| {
+        let words = [0x04 | select << 8, word, 0, 0, 0, 0];
+        let done = admin.run(Command { opcode, namespace: 0, words }, &[], 0).unwrap();
+        (done.status, done.result)
+    };
+    let (_, over) = run(10, 0, 0);
+    assert_eq!(run(9, 0, 1 << 20 | 280).0, 0, "the lower one");
+    assert_eq!([run(10, 0, 1 << 20), run(10, 0, 0)], [(0, 280), (0, over)]);
+    for word in [1 << 16 | 300, 2 << 20 | 300, 3 << 20 | 300] {
+        assert_eq!(run(9, 0, word).0, 0x002, "no sensor 1, and no such kind: {word:#x}");
+    }
+    assert_eq!(run(9, 0, 0xf << 16 | 300).0, 0, "all sensors: none");
+    assert_eq!(run(10, 0, 0), (0, over));
+    assert_eq!(run(9, 0, 310).0, 0);
+    let [current, default, saved] = [0, 1, 2].map(|select| run(10, select, 0).1);
+    assert_eq!((current, default, saved), (310, over, over), "nothing is saved");
+}
+
+#[test]
 fn descriptors_that_are_not_supported_have_their_status() {
     let running = Running::memory(&small());
     let (_admin, mut io) = host(&running, Options::default());

@@ -120,7 +120,8 @@ fn the_configuration_is_that_of_the_disk() {
         let controller = admin.run(Command { opcode: 6, namespace: 0, words: [1, 0, 0, 0, 0, 0] }, &[], 4096).unwrap();
         assert_eq!(number(&controller.data[96..100]) & (1 << 19 | 1 << 4), 1 << 19 | 1 << 4);
         let configurations = log_page(&mut admin, 0x20, 0, 96).data;
-        assert_eq!((number(&configurations[..2]), number(&configurations[4..8])), (0, 92), "one, and all its bytes");
+        assert_eq!((number(&configurations[..2]), number(&configurations[4..8])), (0, 96), "one, and all its bytes");
+        assert_eq!(number(&configurations[16..18]), 80, "a multiple of 8");
         assert_eq!(
             (number(&configurations[20..24]), number(&configurations[24..26])),
             (1, 3),

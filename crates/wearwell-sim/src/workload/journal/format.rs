@@ -12,9 +12,6 @@ const JOURNAL_INODE: u64 = 8;
 const EXTENT_BLOCKS: u64 = 1 << 15;
 const EXTENTS: usize = 4;
 
-/// Most bytes of a journal.
-pub(super) const MAX_JOURNAL_BYTES: u64 = EXTENT_BLOCKS * EXTENTS as u64 * BLOCK_BYTES;
-
 type Block = [u8; BLOCK_BYTES as usize];
 
 /// Blocks with meaningful bytes, by their number.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::format::MAX_JOURNAL_BYTES;
 use super::{BLOCK_BYTES, FILE_BLOCKS};
 use crate::names::nearest;
 use crate::size::{Percent, format_size, parse_size};
@@ -13,6 +12,9 @@ const DESCRIPTOR_TAGS: u64 = 254;
 
 /// The least journal that ext4 makes.
 const MIN_JOURNAL_BYTES: u64 = 4 << 20;
+
+/// The largest that the extents in an inode reach.
+const MAX_JOURNAL_BYTES: u64 = 512 << 20;
 
 /// What goes through the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
