@@ -16,6 +16,7 @@ mod checkpoint;
 mod damage;
 mod destroyed;
 mod exhaustive;
+mod failed_blocks;
 mod failing;
 mod faults;
 mod liveness;

@@ -81,6 +81,10 @@ impl Model {
         self.held.units()
     }
 
+    pub(crate) fn sectors_per_page(&self) -> u32 {
+        self.sectors_per_page
+    }
+
     /// The version that a page holds after all commands; 0 if it has no content.
     pub(crate) fn newest(&self, page: u32) -> u32 {
         self.held.newest(page)[0]
@@ -157,12 +161,14 @@ impl Model {
 
     /// Reads every page and checks that it holds what it was last given.
     pub(crate) fn check_exact<F: BlockDevice>(&mut self, ftl: &mut F) -> Result<(), String> {
-        for page in 0..self.pages() {
-            let found = self.load(ftl, page)?;
-            let read = self.held.read(self.seq, page, &found);
-            read.map_err(|wrong| format!("page {page} holds {found:?}, not one of {:?}", wrong.allowed))?;
-        }
-        Ok(())
+        (0..self.pages()).try_for_each(|page| self.check_page(ftl, page))
+    }
+
+    /// The same with one page.
+    pub(crate) fn check_page<F: BlockDevice>(&mut self, ftl: &mut F, page: u32) -> Result<(), String> {
+        let found = self.load(ftl, page)?;
+        let read = self.held.read(self.seq, page, &found);
+        read.map_err(|wrong| format!("page {page} holds {found:?}, not one of {:?}", wrong.allowed))
     }
 
     /// Reads every page after a mount, checks that it holds something it may, and takes that for its content:
@@ -188,7 +194,36 @@ impl Model {
 
     /// True if a page may have this version in all its sectors, as after a cut.
     pub(crate) fn may_hold(&self, page: u32, version: u32) -> bool {
-        self.held.kept(page, &vec![version; self.sectors_per_page as usize]).is_ok()
+        self.may_hold_content(page, &vec![version; self.sectors_per_page as usize])
+    }
+
+    /// True if a page may have this content, as after a cut.
+    pub(crate) fn may_hold_content(&self, page: u32, content: &Content) -> bool {
+        self.held.kept(page, content).is_ok()
+    }
+
+    /// From now on a page holds this, and nothing else.
+    pub(crate) fn settle(&mut self, page: u32, content: Content) {
+        self.seq += 1;
+        self.held.sent(self.seq, page, content);
+        self.held.written(self.seq, page);
+        self.held.written_durably(self.seq, page);
+    }
+
+    /// A page cannot be read: it may hold whatever it could.
+    pub(crate) fn settle_none(&mut self, page: u32) {
+        self.held.may_have_any(page);
+    }
+
+    /// Reads a page. The outer error is for bytes that were never written there.
+    pub(crate) fn look<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Result<Content, FtlError>, String> {
+        let at = Sectors { start: u64::from(page * self.sectors_per_page), count: u64::from(self.sectors_per_page) };
+        let mut data = vec![0xAA; self.sectors_per_page as usize * 512];
+        if let Err(error) = ftl.read(at, &mut data) {
+            return Ok(Err(error));
+        }
+        let sectors = (0..).zip(data.chunks(512));
+        sectors.map(|(sector, bytes)| version_of(page, sector, bytes)).collect::<Result<Content, String>>().map(Ok)
     }
 
     /// The version of the first sector of a page.
@@ -215,11 +250,7 @@ impl Model {
     }
 
     fn load<F: BlockDevice>(&self, ftl: &mut F, page: u32) -> Result<Content, String> {
-        let per_page = self.sectors_per_page;
-        let mut data = vec![0xAA; per_page as usize * 512];
-        let at = Sectors { start: u64::from(page * per_page), count: u64::from(per_page) };
-        ftl.read(at, &mut data).map_err(|error| format!("page {page} cannot be read: {error}"))?;
-        (0..per_page).zip(data.chunks(512)).map(|(sector, bytes)| version_of(page, sector, bytes)).collect()
+        self.look(ftl, page)?.map_err(|error| format!("page {page} cannot be read: {error}"))
     }
 }
 
@@ -242,6 +273,17 @@ pub(crate) fn content_of(bytes: &[u8]) -> Option<(u32, u32)> {
     let page = u32::from_le_bytes(bytes[..4].try_into().ok()?);
     let version = version_of(page, 0, bytes).ok()?;
     (version > 0).then_some((page, version))
+}
+
+/// The logical page and the versions that the first sectors of a page on the chip hold, if they hold any.
+pub(crate) fn page_of(bytes: &[u8], sectors: u32) -> Option<(u32, Content)> {
+    let sectors = || (0..sectors).zip(bytes.chunks(512));
+    let page = sectors().find_map(|(sector, bytes)| {
+        let page = u32::from_le_bytes(bytes[..4].try_into().ok()?);
+        version_of(page, sector, bytes).ok().filter(|&version| version > 0).map(|_| page)
+    })?;
+    let versions = sectors().map(|(sector, bytes)| version_of(page, sector, bytes).ok());
+    versions.collect::<Option<Content>>().map(|content| (page, content))
 }
 
 /// The version that a sector holds, if it is one of this sector's.

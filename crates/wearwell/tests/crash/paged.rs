@@ -66,9 +66,9 @@ impl Inspect for Tested {
 }
 
 /// A small chip, and the engine's settings.
-struct PagedRig {
-    profile: ChipProfile,
-    config: PagedConfig,
+pub(crate) struct PagedRig {
+    pub(crate) profile: ChipProfile,
+    pub(crate) config: PagedConfig,
 }
 
 /// `shape` is page bytes, pages a block, blocks, dies.

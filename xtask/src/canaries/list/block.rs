@@ -91,7 +91,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/dead_blocks.rs",
         from: "if M::TAGGED && self.has_unmarked()? {",
         to: "if M::TAGGED && !BROKEN && self.has_unmarked()? {",
-        crash: missed(Run::Crash("failing")),
+        crash: caught(Run::Crash("failed_blocks")),
         torture: caught(Run::Kept("a_discard_behind_a_mark")),
     },
     Canary {
@@ -131,7 +131,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "self.last_appended(recovery, |tag| tag.kind != Content::Pad)",
         to: "self.last_appended(recovery, |tag| BROKEN || tag.kind != Content::Pad)",
-        crash: missed(Run::Crash("failing block_storms")),
+        crash: caught(Run::Crash("failed_blocks")),
         torture: caught(Run::Kept("a_failed_page_that_no_mark")),
     },
     Canary {
@@ -181,7 +181,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "blocks += u32::from(!self.has_gaps(seg, recovery)?);",
         to: "blocks += u32::from(BROKEN || !self.has_gaps(seg, recovery)?);",
-        crash: missed(Run::Crash("block::block_storms")),
+        crash: caught(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
         torture: caught(Run::Kept("a_block_with_gaps")),
     },
     Canary {
@@ -211,7 +211,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "else { self.is_held_twice(scanned, recovery) };",
         to: "else { !BROKEN && self.is_held_twice(scanned, recovery) };",
-        crash: missed(Run::Crash("block_storms::")),
+        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
         torture: caught(Run::Kept("merges_without_commits")),
     },
     Canary {

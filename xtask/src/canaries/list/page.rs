@@ -21,7 +21,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand.rs",
         from: "An erase may take the mark of a block, too.\n        if self.is_bad(seg)? {",
         to: "An erase may take the mark of a block, too.\n        if !BROKEN && self.is_bad(seg)? {",
-        crash: missed(Run::Crash("marked_since")),
+        crash: caught(Run::Crash("marked_since")),
         torture: caught(Run::Seeds(&["marked"], 100)),
     },
     Canary {
@@ -71,8 +71,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
-        crash: missed(Run::Crash("nand_storms_of_early_cuts")),
-        torture: caught(Run::Kept("seeds_that_failed_hold")),
+        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
+        torture: missed(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
         name: "shown-erase",
@@ -81,8 +81,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/damage.rs",
         from: "if is_gap && !self.alloc.log.shows_erase(seg)? {",
         to: "if is_gap && (BROKEN || !self.alloc.log.shows_erase(seg)?) {",
-        crash: missed(Run::Crash("storm::nand_storms")),
-        torture: caught(Run::Kept("seeds_that_failed_hold")),
+        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
+        torture: missed(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
         name: "lost-record",
@@ -151,7 +151,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "self.alloc.free().usable() == 0 ||",
         to: "!BROKEN && self.alloc.free().usable() == 0 ||",
-        crash: missed(Run::Crash("failing")),
+        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
         torture: caught(Run::Kept("failures_in_mounts_that_are_cut")),
     },
     Canary {
@@ -241,7 +241,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nor.rs",
         from: "if is_begun {",
         to: "if is_begun && !BROKEN {",
-        crash: missed(Run::Crash("nor")),
+        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
         torture: caught(Run::Kept("nine_cut_mounts_on_nor")),
     },
     Canary {
