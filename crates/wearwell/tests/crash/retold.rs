@@ -70,7 +70,8 @@ impl<'a> History<'a> {
 }
 
 /// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
-/// kept-merge half-erased-merge no-room block-between last-segment half-erased shown-erase`): too few do to be met by chance.
+/// kept-merge half-erased-merge no-room block-between last-segment half-erased shown-erase`): too few do to be met by
+/// chance.
 const LOST: [(&str, u64); 8] = [
     ("half_erased_blocks_give_way_to_the_rescue", 865),
     ("what_an_undone_merge_has_read_outlasts_it", 709),
@@ -115,6 +116,23 @@ fn block_mapping_with_half_erased_blocks() {
 #[test]
 fn block_mapping_where_pages_decay_and_operations_fail() {
     tell_all(include_str!("../../../wearwell-torture/tests/regressions/block_media.rs"), 20);
+}
+
+/// The torture's history of that name, with the page that holds the commit on this chip, and more mounts behind it.
+/// With these draws what a cut has hit is served, and fades, if it is not merged anew.
+#[test]
+fn what_a_decayed_merge_was_made_of() {
+    let history = History {
+        name: "what_a_decayed_merge_was_made_of",
+        setup: Words(
+            "nand page-bytes=1024 spare-bytes=16 pages-per-block=5 blocks=41 dies=1 paired-pages=1
+             block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=4 wear=none reclaim=at-once
+             logical-pages=126 endurance=100",
+        ),
+        steps: "write 57, cut 0, write 109, mount, mount, write 46 103, cut 0, write 119, mount, decay 5, mount, mount,
+                mount, mount, cut 1, mount, mount, mount, mount",
+    };
+    history.tell([426, 454, 1658, 2790, 2974].into_iter());
 }
 
 #[test]

@@ -141,7 +141,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "suspects.extend(uncommitted.filter_map(",
         to: "suspects.extend(uncommitted.filter(|_| !BROKEN).filter_map(",
-        crash: missed(Run::Crash("block_decay")),
+        crash: caught(Run::Crash("retold::what_a_decayed_merge")),
         torture: caught(Run::Kept("what_a_decayed_merge_was_made")),
     },
     Canary {
