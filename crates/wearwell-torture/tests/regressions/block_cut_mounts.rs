@@ -146,6 +146,21 @@ fn what_an_undone_merge_has_read_outlasts_it() {
     );
 }
 
+/// A log block without a readable head was erased before the merge that had read it, as its last commit could be read.
+/// The commit faded, and pages of its group were taken for lost.
+#[test]
+fn what_the_last_merge_has_read_outlasts_it() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=100 dies=4 paired-pages=4 any-order mixed-erases
+         fading-pairs
+         block blocks-per-segment=2 scheme=fast recycle=periodic:3 log-blocks=6 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=195 endurance=100 seed=5546900418047433129",
+        "write 44 73 9 62 155 11 5 147 137 68 82 145 181 167 142 24 169 19, mount, write 89, cut 8:14879, write 60+8,
+         cut 15:26743, mount, mount",
+    );
+}
+
 /// A merge that a cut had hit lost a page later, and was counted as the second of four data blocks: the last but one
 /// was believed, which a cut had hit as well, and the first was erased.
 #[test]

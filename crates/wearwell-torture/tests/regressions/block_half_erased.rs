@@ -17,6 +17,21 @@ fn half_erased_blocks_give_way_to_the_rescue() {
     );
 }
 
+/// The same, but what an erase had left of a merge looked like a primary block that the next merge had replaced. It was
+/// kept, and no segment was left for the rescue.
+#[test]
+fn what_looks_like_a_replaced_block_gives_way() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=32 pages-per-block=4 blocks=35 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=4 wear=swap:1
+         reclaim=at-once
+         logical-pages=124 endurance=100 seed=549428758076332470",
+        "write 7 8 21 27 29 35 39 41 47 51 53 59 63 65 71 75 77 83 87 89 95 99 101 107 123, part 31+2, write 8, part
+         221 45 27, write 18, flush, write 22, cut 5:39877, mount, cut 3:42229, mount, cut 4:38458, mount, cut 0:5806,
+         mount, cut 5:39495, mount, mount",
+    );
+}
+
 /// The head of a half-erased merge reads as erased, and it was kept as one that a cut had hit is.
 #[test]
 fn a_merge_whose_head_reads_as_erased_was_being_erased() {
@@ -26,6 +41,18 @@ fn a_merge_whose_head_reads_as_erased_was_being_erased() {
          logical-pages=61 endurance=100 seed=12691620189619399846",
         "write 29+5 18+5 52, part 178+3, write 3, flush, write 49 39+8 2 6+7 35 51 27 36 1, cut 5:65294, mount, cut
          3:5903, mount, cut 0:436, mount, cut 5:7040, mount, mount",
+    );
+}
+
+/// The same with another draw of the last cut: another page of the merge can still be read.
+#[test]
+fn a_merge_without_a_head_goes_before_the_rescue() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=0 pages-per-block=4 blocks=21 dies=1 paired-pages=2 any-order mixed-erases
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=2 wear=swap:1 reclaim=at-once
+         logical-pages=61 endurance=100 seed=12691620189619399846",
+        "write 29+5 18+5 52, part 178+3, write 3, flush, write 49 39+8 2 6+7 35 51 27 36 1, cut 5:65294, mount, cut
+         3:5903, mount, cut 0:436, mount, cut 5:59859, mount, mount",
     );
 }
 

@@ -42,6 +42,18 @@ fn tags_behind_erased_slots_say_whose_a_chip_is() {
     );
 }
 
+/// An erase of a stripe was cut behind its first block, and then everything decayed but a page of the second one. A
+/// scan of the segment ends at the slots that are erased before it, and finds nothing.
+#[test]
+fn a_tag_behind_erased_slots_is_looked_for() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=16 dies=2 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:1:1/greedy/single/none/at-once
+         logical-pages=10 endurance=100000 seed=1",
+        "write 0+7 3 3 1, discard 0+10, cut 2:54546, write 9, decay 63292 0 0 0 0 0 7 0 6 0 0 0 0 2, mount",
+    );
+}
+
 /// Everything decays outside a bad block. The chip is foreign, and the table of promises says so: a bad block is never
 /// erased again, so it may be of an earlier owner.
 #[test]

@@ -295,6 +295,19 @@ fn a_header_stays() {
     );
 }
 
+/// The same in mounts, until one header is left: the next erase is that of another segment.
+#[test]
+fn the_only_header_stays() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=7 blocks=7 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:2:3/cost-benefit/separate-gc/dynamic/proactive:0.05:0.5:0.01
+         logical-pages=2 endurance=100000 seed=8942810596253564017",
+        "mount, cut 1:60020, write 0, mount, mount, mount, mount, cut 0:17288, write 0, mount, cut 0:24522, write 1,
+         mount, cut 2:16528, write 1, cut 0:45969, mount, cut 0:65069, mount, cut 0:51188, mount, cut 0:2047, mount,
+         cut 0:38768, mount, mount",
+    );
+}
+
 /// The only record of a discard decayed behind a shutdown. A mount by the checkpoint showed the page as discarded. The
 /// next one had to scan, and showed what the page had held before.
 #[test]

@@ -13,6 +13,18 @@ fn two_versions_that_fade() {
     );
 }
 
+/// The translation page decays behind a shutdown. It is made anew of the tags, and of two copies of a page the newer
+/// one counts.
+#[test]
+fn a_translation_page_is_made_of_the_newest_copies() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=20 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=20 endurance=100000 seed=1",
+        "write 5 5, shutdown, decay 5, mount",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

@@ -222,7 +222,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "                scanned.is_erased_in_part()\n            };",
         to: "                !BROKEN && scanned.is_erased_in_part()\n            };",
         crash: caught(Run::Crash("retold::")),
-        torture: missed(Run::Kept("a_merge_whose_head_reads_as_erased")),
+        torture: caught(Run::Kept("a_merge_without_a_head_goes")),
     },
     Canary {
         name: "read-last",
@@ -232,7 +232,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "let goes = is_settled && !self.has_last_read",
         to: "let goes = is_settled && BROKEN || is_settled && !self.has_last_read",
         crash: caught(Run::Crash("retold::")),
-        torture: missed(Run::Seeds(&["fast"], 100)),
+        torture: caught(Run::Kept("what_the_last_merge_has_read_outlasts")),
     },
     Canary {
         name: "replaced-merge",
@@ -242,7 +242,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "if scanned.what == Block::Replaced && self.is_left_twice",
         to: "if !BROKEN && scanned.what == Block::Replaced && self.is_left_twice",
         crash: caught(Run::Crash("retold::")),
-        torture: missed(Run::Seeds(&["primary-replacement"], 100)),
+        torture: caught(Run::Kept("what_looks_like_a_replaced_block")),
     },
     Canary {
         name: "no-room",

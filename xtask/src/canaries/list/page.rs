@@ -202,7 +202,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if log.has_traces(seg)? {",
         to: "if !BROKEN && log.has_traces(seg)? {",
         crash: caught(Run::Crash("a_tag_behind_erased_slots")),
-        torture: missed(Run::Kept("tags_behind_erased_slots")),
+        torture: caught(Run::Kept("a_tag_behind_erased_slots_is")),
     },
     Canary {
         name: "only-header",
@@ -212,7 +212,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if let Some(only) = only_header {",
         to: "if let Some(only) = only_header.filter(|_| !BROKEN) {",
         crash: caught(Run::Crash("the_only_header_outlasts")),
-        torture: missed(Run::Kept("a_header_stays")),
+        torture: caught(Run::Kept("the_only_header_stays")),
     },
     Canary {
         name: "nor-pre-valid",
@@ -352,7 +352,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "number_of(store, known).map_err(FtlError::Chip)? < Some(tag.seq) {",
         to: "!BROKEN && number_of(store, known).map_err(FtlError::Chip)? < Some(tag.seq) {",
         crash: caught(Run::Crash("any_page_may_decay")),
-        torture: missed(Run::Seeds(&["paged"], 100)),
+        torture: caught(Run::Kept("a_translation_page_is_made")),
     },
     Canary {
         name: "map-erase",
