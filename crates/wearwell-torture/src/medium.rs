@@ -32,6 +32,21 @@ pub struct Layout {
     pub has_summaries: bool,
     /// Other pages say what pages of data are, until there is a summary: page mapping on NAND without spare bytes.
     pub has_tag_pages: bool,
+    /// A segment of which a page cannot be read shows that something is missing: page mapping on NAND with tags beside
+    /// the pages. Inference in front of it may discard what the host has not.
+    pub shows_losses: bool,
+}
+
+/// A copy that is lost, and that a mount may not notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsure {
+    /// The logical page.
+    pub page: u32,
+    /// What the copy held.
+    pub content: Content,
+    /// If it was the only copy of its page and no cut can have hit it: pages that its segment alone has a copy of. If
+    /// one of them counts, the mount has to notice.
+    pub witnesses: Vec<u32>,
 }
 
 /// A chip, as the torture sees it.
@@ -54,7 +69,7 @@ pub trait Medium {
 
     /// Lost copies that a mount may not notice: copies that decayed and are named by no summary, and all copies in a
     /// segment without a summary whose header decayed.
-    fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)>;
+    fn unsure(&self, layout: &Layout) -> Vec<Unsure>;
 
     /// True if header and first slot of a segment without a summary have decayed: the next mount erases the segment,
     /// and the records in it are gone.

@@ -8,7 +8,7 @@ use crate::content::{self, Content, SECTOR_BYTES};
 use crate::device::{Device, Refusal};
 use crate::failure::{Failure, Kind};
 use crate::history::Step;
-use crate::medium::Decayed;
+use crate::medium::{Decayed, Unsure};
 use crate::setup::LogicalBlocks;
 
 /// What one page may hold.
@@ -140,6 +140,8 @@ pub struct Model {
     next_version: u32,
     /// Of block mapping, which programs a page in place of one that was never written.
     blocks: Option<LogicalBlocks>,
+    /// The engine may have recorded what is not mapped: what is written there later is missed by nobody.
+    has_records: bool,
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
     /// one.
     has_gaps: bool,
@@ -169,6 +171,7 @@ impl Model {
             sectors_per_page,
             next_version: 1,
             blocks,
+            has_records: false,
             has_gaps: false,
             explained: 0,
         }
@@ -221,12 +224,24 @@ impl Model {
     }
 
     /// Notes that the next mount may not notice the loss of these copies.
-    pub fn unsure(&mut self, copies: &[(u32, Content)]) {
-        for (number, content) in copies {
+    pub fn unsure(&mut self, copies: &[Unsure]) {
+        for Unsure { page: number, content, witnesses } in copies {
+            let counts = |&witness: &u32| self.pages.get(witness as usize).is_some_and(|page| !page.may_be_blank());
+            let is_noticed = !self.has_records && witnesses.iter().any(counts);
             if let Some(page) = self.pages.get_mut(*number as usize) {
-                page.is_unsure |= page.may_hold(content);
+                page.is_unsure |= page.may_hold(content) && !is_noticed;
             }
         }
+    }
+
+    /// Notes that a clean shutdown has recorded which pages hold something.
+    pub fn record(&mut self) {
+        self.pages.iter_mut().for_each(Page::record);
+    }
+
+    /// Nothing on the chip says any more which pages held something at the last shutdown.
+    pub fn forget_record(&mut self) {
+        self.pages.iter_mut().for_each(|page| page.is_recorded = false);
     }
 
     /// Everything written so far is durable, except parts of a page whose rest turned out to be lost. A flush names one
@@ -250,17 +265,15 @@ impl Model {
                 self.write(device, page * per_page, count * per_page, stream, read_only)
             }
             Step::Part { sector, count, stream } => self.write(device, sector, count, stream, false),
-            Step::Discard { sector, count } => self.discard(device, sector, count),
+            Step::Discard { sector, count } => {
+                self.has_records = true;
+                self.discard(device, sector, count)
+            }
             Step::Flush | Step::Shutdown => {
+                self.has_records |= *step == Step::Shutdown;
                 let done = if *step == Step::Flush { device.flush() } else { device.shutdown() };
                 match done {
-                    Ok(()) => {
-                        self.settle_but(None);
-                        // Block mapping records it only for the next mount, and if every page can be read.
-                        if *step == Step::Shutdown && self.blocks.is_none() {
-                            self.pages.iter_mut().for_each(Page::record);
-                        }
-                    }
+                    Ok(()) => self.settle_but(None),
                     Err(Refusal::Unreadable { page }) => self.settle_but(Some(page)),
                     Err(_) => {}
                 }
@@ -407,6 +420,8 @@ impl Model {
                         || fading && !page.since.is_empty() =>
                 {
                     self.explained += 1;
+                    // The engine records what was missing.
+                    self.has_records = true;
                     page.past.append(&mut page.since);
                     page.parts = 0;
                     (page.newest_decayed, page.older_decayed, page.doubtful) = (true, true, false);

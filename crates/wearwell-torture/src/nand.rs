@@ -17,6 +17,8 @@
 //!
 //! Breaches of the contract are recorded: [`Medium::violations`].
 
+mod losses;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -25,7 +27,7 @@ use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, Program
 
 use crate::content::{self, Content};
 use crate::faults::{Faults, Hit, Op};
-use crate::medium::{Decayed, Layout, Medium};
+use crate::medium::{Decayed, Layout, Medium, Unsure};
 pub use crate::mode::Temper;
 pub use crate::setup::Driver;
 
@@ -413,7 +415,7 @@ impl Medium for NandChip {
         true
     }
 
-    fn unsure(&self, layout: &Layout) -> Vec<(u32, Content)> {
+    fn unsure(&self, layout: &Layout) -> Vec<Unsure> {
         let pages = self.geometry.pages_per_block as usize;
         let mut unsure = Vec::new();
         for blocks in self.segments(layout.blocks_per_segment) {
@@ -427,7 +429,11 @@ impl Medium for NandChip {
             if doubted.peek().is_none() || layout.has_summaries && self.has_summary(blocks, layout) {
                 continue;
             }
-            unsure.extend(doubted.filter_map(|page| self.owner_of(page, layout.sectors_per_page)));
+            unsure.extend(doubted.filter_map(|at| {
+                let (page, content) = self.owner_of(at, layout.sectors_per_page)?;
+                let witnesses = if layout.shows_losses { self.witnesses(at, blocks, layout) } else { Vec::new() };
+                Some(Unsure { page, content, witnesses })
+            }));
         }
         unsure
     }
@@ -488,31 +494,6 @@ impl NandChip {
             let first_die = segment / per_die * blocks;
             Segment { first: first_die * per_die + segment % per_die, blocks, per_die }
         })
-    }
-
-    /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
-    /// summary. Of which of them is not looked at.
-    fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
-        let pages = self.geometry.pages_per_block as usize;
-        let mut gone = vec![Decayed::Metadata];
-        let mut segments = self.segments(layout.blocks_per_segment);
-        let holds = |segment: &Segment| segment.iter().any(|block| block == page / pages);
-        let Some(blocks) = segments.find(holds) else { return gone };
-        if layout.has_tag_pages && !self.has_summary(blocks, layout) {
-            let in_segment = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
-            let owned = in_segment.filter_map(|page| self.owner_of(page, layout.sectors_per_page));
-            gone.extend(owned.map(|(page, content)| Decayed::Data { page, content, ends_block: false }));
-        }
-        gone
-    }
-
-    /// True if a segment ends with readable metadata, which is its summary.
-    fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
-        let (pages, blocks) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
-        let from_last = (0..pages).rev().flat_map(|page| blocks.iter().rev().map(move |block| block * pages + page));
-        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
-        let mut metadata = from_last.take_while(is_metadata).peekable();
-        metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
     }
 }
 

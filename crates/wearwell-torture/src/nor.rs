@@ -16,9 +16,8 @@ use std::rc::Rc;
 use fastrand::Rng;
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
-use crate::content::Content;
 use crate::faults::{Faults, Hit, Op};
-use crate::medium::{Decayed, Layout, Medium};
+use crate::medium::{Decayed, Layout, Medium, Unsure};
 
 /// Polls of a bank until its erase has ended.
 const POLLS_OF_AN_ERASE: u32 = 5;
@@ -167,7 +166,7 @@ impl Medium for NorChip {
         false
     }
 
-    fn unsure(&self, _layout: &Layout) -> Vec<(u32, Content)> {
+    fn unsure(&self, _layout: &Layout) -> Vec<Unsure> {
         Vec::new()
     }
 

@@ -181,6 +181,8 @@ struct Runner<'a> {
     is_fading: bool,
     /// The last command was a shutdown.
     is_shut_down: bool,
+    /// The power has gone off without a shutdown.
+    has_stopped: bool,
     tally: Tally,
 }
 
@@ -191,6 +193,7 @@ impl<'a> Runner<'a> {
         let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
         let engine = &rig.setup.engine;
         let is_block = matches!(engine, Engine::Block { .. });
+        let has_spare_tags = matches!(rig.setup.shape, Shape::Nand(_)) && !rig.setup.has_tag_pages();
         let (segments, needed_segments) = device.segments();
         let mut runner = Self {
             rig,
@@ -204,12 +207,14 @@ impl<'a> Runner<'a> {
                 sectors_per_page,
                 has_summaries: !is_block,
                 has_tag_pages: rig.setup.has_tag_pages(),
+                shows_losses: matches!(engine, Engine::Page { aware: false, .. }) && has_spare_tags,
             },
             needed_segments,
             row: Row { failures_before: 0, again_before: 0, most: 0, has_written: false },
             is_worn: false,
             is_fading: false,
             is_shut_down: false,
+            has_stopped: false,
             tally: Tally::default(),
         };
         runner.rest();
@@ -254,7 +259,11 @@ impl<'a> Runner<'a> {
     fn step(&mut self, number: usize, step: &Step) -> Result<(), Failure> {
         self.medium.borrow_mut().faults().begin_step(number);
         match step {
-            Step::Mount => self.mount()?,
+            Step::Mount => {
+                let mounted = self.mount();
+                self.end_record();
+                mounted?;
+            }
             Step::Mark { draw } => {
                 // With one segment less, the device must still have those it needs.
                 let is_spare = self.medium.borrow().good_segments(&self.layout) > self.needed_segments;
@@ -281,10 +290,11 @@ impl<'a> Runner<'a> {
 
     fn command(&mut self, step: &Step) -> Result<(), Failure> {
         let failures = self.failures();
-        let Some(device) = &mut self.device else { return Ok(()) };
-        if self.is_fading {
+        if self.device.is_none() || self.is_fading {
             return Ok(());
         }
+        self.end_record();
+        let Some(device) = &mut self.device else { return Ok(()) };
         self.tally.commands += 1;
         self.is_shut_down = false;
         let done = self.model.command(device.as_mut(), step);
@@ -300,10 +310,12 @@ impl<'a> Runner<'a> {
         self.row.has_written &= !has_failed;
         match done? {
             Ok(()) => {
-                let is_block = matches!(self.rig.setup.engine, Engine::Block { .. });
                 self.is_shut_down = *step == Step::Shutdown;
+                if self.is_shut_down {
+                    self.begin_record();
+                }
                 self.row.has_written |= !has_failed && matches!(step, Step::Write { .. });
-                if self.row.has_written && !is_block {
+                if self.row.has_written && !self.is_block() {
                     self.rest();
                 }
                 Ok(())
@@ -312,9 +324,31 @@ impl<'a> Runner<'a> {
         }
     }
 
+    fn is_block(&self) -> bool {
+        matches!(self.rig.setup.engine, Engine::Block { .. })
+    }
+
+    /// A clean shutdown has recorded which pages hold something. Block mapping does so if every page can be read, and
+    /// will be: what any fault has left may not be, and neither may what was written last before the power went off.
+    fn begin_record(&mut self) {
+        let has_faults = |faults: &Faults| faults.failures > 0 || !faults.struck.is_empty();
+        let is_sound = !self.has_stopped && !self.model.has_gaps() && !has_faults(self.medium.borrow_mut().faults());
+        if !self.is_block() || is_sound {
+            self.model.record();
+        }
+    }
+
+    /// The device goes on, or is mounted again. Under block mapping the record is for that mount only.
+    fn end_record(&mut self) {
+        if self.is_block() {
+            self.model.forget_record();
+        }
+    }
+
     fn mount(&mut self) -> Result<(), Failure> {
         // The chip loses power with the engine, so that fading content can be lost.
         self.device = None;
+        self.has_stopped |= !self.is_shut_down;
         self.is_shut_down = false;
         self.medium.borrow_mut().power_on();
         let failures = self.failures();

@@ -473,3 +473,19 @@ fn what_the_last_merge_has_read_gives_way() {
          3:63709, mount, cut 3:20699, mount, fail 1:10796, mount",
     );
 }
+
+/// A page decays behind a clean shutdown with which every page could be read. It is an error and not zeros, though its
+/// tag is gone with it.
+#[test]
+fn a_page_that_decays_behind_a_shutdown_is_missed() {
+    for scheme in ["log-block", "primary-replacement", "fast", "fast-by-stream"] {
+        for decayed in 0..4 {
+            let setup = format!(
+                "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=14 dies=1 paired-pages=1
+                 block blocks-per-segment=1 scheme={scheme} recycle=merge-only log-blocks=3 wear=none reclaim=at-once
+                 logical-pages=40 endurance=100000 seed=1"
+            );
+            assert_holds(&setup, &format!("write 0+4, shutdown, decay {decayed}, mount"));
+        }
+    }
+}

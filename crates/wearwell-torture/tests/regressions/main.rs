@@ -54,6 +54,20 @@ fn a_tag_behind_erased_slots_is_looked_for() {
     );
 }
 
+/// A page of an open segment decays, and was the only copy. Nothing else names it. But the other pages of the segment
+/// are nowhere else, so the segment was not being erased, and something is missing.
+#[test]
+fn the_only_copy_in_an_open_segment_is_missed() {
+    for decayed in 1..4 {
+        assert_holds(
+            "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=12 dies=1 paired-pages=1
+             page blocks-per-segment=1 policies=watermark:1:1/greedy/single/none/at-once
+             logical-pages=20 endurance=100000 seed=1",
+            &format!("write 0+4, flush, decay {decayed}, mount"),
+        );
+    }
+}
+
 /// Everything decays outside a bad block. The chip is foreign, and the table of promises says so: a bad block is never
 /// erased again, so it may be of an earlier owner.
 #[test]

@@ -292,6 +292,6 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "if recovery.continues {",
         to: "if !BROKEN && recovery.continues {",
         crash: caught(Run::Crash("destroyed::pages_and_blocks")),
-        torture: missed(Run::Seeds(&["block-decay"], 100)),
+        torture: caught(Run::Kept("a_page_that_decays_behind_a_shutdown")),
     },
 ];

@@ -172,7 +172,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "self.gaps.push(seg);",
         to: "if !BROKEN { self.gaps.push(seg); }",
         crash: caught(Run::Crash("a_page_that_is_gone")),
-        torture: missed(Run::Seeds(&["decay"], 100)),
+        torture: caught(Run::Kept("the_only_copy_in_an_open_segment")),
     },
     Canary {
         name: "own-tag",

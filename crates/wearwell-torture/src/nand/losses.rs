@@ -1,0 +1,59 @@
+//! What is lost with a page of the chip, and what shows it.
+
+use super::{Cell, NandChip, Segment};
+use crate::medium::{Decayed, Layout};
+
+impl NandChip {
+    /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
+    /// summary. Of which of them is not looked at.
+    pub(super) fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
+        let pages = self.geometry.pages_per_block as usize;
+        let mut gone = vec![Decayed::Metadata];
+        let mut segments = self.segments(layout.blocks_per_segment);
+        let holds = |segment: &Segment| segment.iter().any(|block| block == page / pages);
+        let Some(blocks) = segments.find(holds) else { return gone };
+        if layout.has_tag_pages && !self.has_summary(blocks, layout) {
+            let in_segment = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
+            let owned = in_segment.filter_map(|page| self.owner_of(page, layout.sectors_per_page));
+            gone.extend(owned.map(|(page, content)| Decayed::Data { page, content, ends_block: false }));
+        }
+        gone
+    }
+
+    /// Pages that a segment alone has a copy of, if one of its pages was the only copy that can be read of what it
+    /// held, and lies before the last group that was programmed.
+    pub(super) fn witnesses(&self, lost: usize, blocks: Segment, layout: &Layout) -> Vec<u32> {
+        let (pages, all) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
+        let in_order: Vec<usize> =
+            (0..pages).flat_map(|page| all.iter().map(move |block| block * pages + page)).collect();
+        let group = all.len() * self.geometry.paired_pages as usize;
+        // A scan ends at the first page that reads as erased.
+        let reads_as_erased = |page: &usize| matches!(self.pages[*page].cell, Cell::Erased | Cell::LooksErased);
+        let programmed = in_order.iter().position(reads_as_erased).unwrap_or(in_order.len());
+        let is_hit = programmed <= 1 || !in_order[..(programmed - 1) / group * group].contains(&lost);
+        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page).map(|(owner, _)| owner);
+        // A rescue that has not ended, or one that an erase was cut in, counts for nothing.
+        let is_data = self.pages[in_order[0]].cell == Cell::Good && owner(in_order[1]).is_some();
+        if is_hit || !is_data || all.iter().any(|&block| self.blocks[block].marked) {
+            return Vec::new();
+        }
+        // The newest copy counts, whether it can be read or not.
+        let copies = |of: Option<u32>| {
+            (0..self.pages.len()).filter(move |page| of.is_some() && !reads_as_erased(page) && owner(*page) == of)
+        };
+        if copies(owner(lost)).any(|page| self.pages[page].cell != Cell::Uncorrectable) {
+            return Vec::new();
+        }
+        let readable = in_order[..programmed].iter().filter(|&&page| self.pages[page].cell == Cell::Good);
+        readable.filter(|&&page| copies(owner(page)).count() == 1).filter_map(|&page| owner(page)).collect()
+    }
+
+    /// True if a segment ends with readable metadata, which is its summary.
+    pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        let (pages, blocks) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
+        let from_last = (0..pages).rev().flat_map(|page| blocks.iter().rev().map(move |block| block * pages + page));
+        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
+        let mut metadata = from_last.take_while(is_metadata).peekable();
+        metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
+    }
+}
