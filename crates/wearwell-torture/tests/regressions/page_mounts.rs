@@ -20,6 +20,19 @@ fn rescue_in_a_half_erased_segment() {
     );
 }
 
+/// A rescue had copied pages of a segment, and named it with its erase count. The erase of the segment was cut, and it
+/// was believed before the rescue, since the count was lost with its header.
+#[test]
+fn a_rescue_names_a_segment_that_lost_its_count() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=12 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/single/none/at-once
+         logical-pages=40 endurance=100000 seed=1",
+        "write 0+40 27 11 26, discard 37, write 9, flush, mount, write 30 2 2 16, mount, mount, cut 1:65454, write 10,
+         mount, cut 3:59592, write 33, mount, mount, mount",
+    );
+}
+
 /// Of two copies of a part of the discard map one lay in a block whose erase was cut, and faded between two reads of
 /// one mount. Its discards were forgotten.
 #[test]

@@ -25,6 +25,22 @@ fn a_translation_page_is_made_of_the_newest_copies() {
     );
 }
 
+/// A mount was cut while it copied, and the next one in the erase of what it had copied to. That left some of the
+/// copies, and behind them pages that could not be read: they seemed to show that all had been copied. What was left
+/// faded.
+#[test]
+fn what_an_erase_has_left_of_a_rescue_is_void() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=24 dies=1 paired-pages=1 any-order mixed-erases
+         paged blocks-per-segment=1 cache-entries=8
+         logical-pages=27 endurance=100000 seed=15595399340107686873",
+        "write 7 8 9 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 1 2 1 0 3+7, cut 9:35052, write 3+8, mount, write
+         25 1+6 2 1 4 4, cut 0:1143, write 0, mount, write 0, mount, write 2, cut 1:24204, mount, mount, cut 4:14217,
+         write 25+2, cut 2:15437, mount, cut 1:15831, mount, cut 0:58481, mount, cut 4:61385, mount, cut 4:25792,
+         mount, cut 0:33636, mount, cut 4:1140, mount, mount",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

@@ -121,8 +121,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount.rs",
         from: ".max(erases.min(IMPLAUSIBLE_ERASES))",
         to: ".max(if BROKEN { 0 } else { erases.min(IMPLAUSIBLE_ERASES) })",
-        crash: caught(Run::Crash("storm::nand_storms_that_were_lost")),
-        torture: missed(Run::Seeds(&["mixed"], 100)),
+        crash: caught(Run::Crash("retold::page_mapping")),
+        torture: caught(Run::Kept("a_rescue_names_a_segment")),
     },
     Canary {
         name: "suspects-served",
@@ -302,7 +302,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "(lacks_mark(scan) || lacks_copies(scan))",
         to: "(lacks_mark(scan) || !BROKEN && lacks_copies(scan))",
         crash: caught(Run::Crash("paged::storms_of_mounts_that_were_lost")),
-        torture: missed(Run::Seeds(&["paged"], 100)),
+        torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue")),
     },
     Canary {
         name: "map-suspects",
