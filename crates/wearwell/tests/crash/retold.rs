@@ -136,6 +136,44 @@ fn what_a_decayed_merge_was_made_of() {
     history.tell([426, 454, 1658, 2790, 2974].into_iter());
 }
 
+/// A device of 20 blocks with primary blocks, whose mounts are cut.
+fn of_primary_blocks(name: &str, steps: &str, seed: u64) {
+    let setup = Words(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=20 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=3 wear=swap:1
+         reclaim=at-once logical-pages=12 endurance=100000",
+    );
+    History { name, setup, steps }.tell(seed..seed + 1);
+}
+
+/// A mount undid the merge with the last commit, and was cut in the erase. The next one took what was left for a
+/// primary block, undid the merge before as well, and read from the oldest block, whose erase had begun.
+#[test]
+fn merges_that_are_undone_one_after_the_other() {
+    let steps =
+        "write 0+12 1 2 3 0, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount, cut 7, mount, mount";
+    of_primary_blocks("merges_that_are_undone_one_after_the_other", steps, 23798);
+}
+
+/// The same, and with these draws a page in the last one, and zeros in place of a flushed page in the second.
+#[test]
+fn merges_that_are_undone_in_longer_histories() {
+    of_primary_blocks(
+        "a tail of 16 steps",
+        "write 0+12 1 2 3 0, mount, cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount,
+         cut 7, mount, mount",
+        13761,
+    );
+    for seed in [24493, 12602] {
+        of_primary_blocks(
+            "a tail of 30 steps",
+            "write 0+12 1 2 3 0, mount, mount, write 7 0 9, cut 0, write 4 1 7, cut 4, mount, cut 4, mount, cut 6, mount,
+             cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount, cut 7, mount, mount",
+            seed,
+        );
+    }
+}
+
 #[test]
 fn page_mapping() {
     tell_all(include_str!("../../../wearwell-torture/tests/regressions/main.rs"), 5);

@@ -78,7 +78,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.settled.push(newest.lbn);
             }
             // If the last fades, one of these counts: the logical block is merged twice.
-            if blocks > 0 {
+            if blocks > 0 || self.uncommitted(newest.lbn, first_commit, recovery).next().is_some() {
                 recovery.unsure.push(newest.lbn);
             }
             self.list_idle(newest, kept, recovery)?;

@@ -79,7 +79,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Counts the data blocks of a logical block behind the newest: those in `older`, the oldest last, and one without
-    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3).
+    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3), and
+    /// the latter only if its head is there: without it, it may be what an erase has left of a merge that was newer.
     pub(super) fn count_older(
         &mut self,
         lbn: Lbn,
@@ -87,7 +88,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         first_commit: u64,
         recovery: &mut Recovery,
     ) -> Result<u32, MountError> {
-        let mut blocks = u32::from(self.has_uncommitted(lbn, first_commit, recovery));
+        let has_head = |scanned: &Scanned| matches!(scanned.tags.first(), Some(TagRead::Tag(_)));
+        let mut blocks = u32::from(self.uncommitted(lbn, first_commit, recovery).any(has_head));
         if let [between @ .., _] = older {
             blocks += 1;
             for &seg in between {
@@ -113,13 +115,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(false)
     }
 
-    /// True if a logical block has a data block without a commit that is older than the first with one: a primary
-    /// block, or a completed log block that lost its commit when its erase was cut. A log block that was written in
-    /// order and never completed looks the same, and there is no data block before it.
-    pub(super) fn has_uncommitted(&self, lbn: Lbn, first_commit: u64, recovery: &Recovery) -> bool {
-        let is_older =
-            |scanned: &&Scanned| matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit;
-        recovery.scanned.iter().filter(is_older).any(|scanned| self.may_be_in_place(scanned, lbn))
+    /// The blocks that may be a data block without a commit that is older than the first with one: a primary block, or
+    /// a completed log block that lost its commit when its erase was cut. A log block that was written in order and
+    /// never completed looks the same, and there is no data block before it. So does what an erase has left of a merge,
+    /// where a primary block may lack its head.
+    pub(super) fn uncommitted<'a>(
+        &'a self,
+        lbn: Lbn,
+        first_commit: u64,
+        recovery: &'a Recovery,
+    ) -> impl Iterator<Item = &'a Scanned> + 'a {
+        let is_older = move |scanned: &&Scanned| {
+            matches!(scanned.what, Block::Log | Block::Primary) && scanned.newest < first_commit
+        };
+        recovery.scanned.iter().filter(is_older).filter(move |scanned| self.may_be_in_place(scanned, lbn))
     }
 
     /// True if each page of a block that can be read is in its place of a logical block.
