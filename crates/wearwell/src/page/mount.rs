@@ -7,6 +7,8 @@
 mod damage;
 mod known;
 mod outcome;
+#[cfg(test)]
+mod remembered;
 mod states;
 mod ties;
 

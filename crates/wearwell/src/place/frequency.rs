@@ -9,8 +9,9 @@
 //! about as often as most. All such copies share a class of their own. Otherwise host writes and copies of a level
 //! share an open segment.
 //!
-//! On NAND, a mount knows the age of each page from the numbers in the tags, and each counts as written once. On NOR,
-//! and if the policy is put in force on a live disk, the counts begin at nothing.
+//! On NAND, a mount that scans knows the age of each page from the numbers in the tags, and one by checkpoint when its
+//! segment was opened. Each page counts as written once then. On NOR, and if the policy is put in force on a live disk,
+//! the counts begin at nothing.
 
 use alloc::vec;
 use alloc::vec::Vec;

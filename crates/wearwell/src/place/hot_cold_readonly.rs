@@ -8,7 +8,8 @@
 //! often as the average.
 //!
 //! A host write is itself an update. It goes to the hot class if the update before it was that recent, otherwise to the
-//! cold one. Pages that the host calls read-only have a class of their own.
+//! cold one. Pages that the host calls read-only have a class of their own. All of this is lost at a mount and when the
+//! policy is changed.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -163,7 +163,8 @@ pub struct Reclaimed {
 pub struct Found {
     /// The page.
     pub lpn: Lpn,
-    /// Host pages written before its newest data, to within the few pages that the engine writes of its own.
+    /// Behind a scan: host pages written before its newest data, to within the few pages that the engine writes of its
+    /// own. Behind a checkpoint: host pages written when its segment was opened, for the host's writes or for copies.
     pub written: u64,
 }
 
@@ -215,8 +216,8 @@ pub trait ClassPlacement: Debug {
     fn closed(&mut self, segment: Closed) {
         let _ = segment;
     }
-    /// A mount found these pages, where the log knows when they were written. A policy that does not look at them costs
-    /// the mount nothing.
+    /// A mount found these pages, where the log knows a time for them. On NOR, and when the policy is put in force on a
+    /// live disk, this is not called. A policy that does not look at them costs the mount nothing.
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
         let _ = pages;
     }

@@ -8,7 +8,8 @@
 //! invalid when its segments were emptied.
 //!
 //! The level of a page is the class of the segment that it lies in. So a mount and a change of policy forget no level.
-//! They forget the shares, and on NOR, and when the policy is changed, the times of the last writes.
+//! They forget the shares, and on NOR, and when the policy is changed, the times of the last writes. Behind a
+//! checkpoint a copied page counts as written at its copy, and goes back more often than it should.
 
 use super::last_writes::LastWrites;
 use super::{ClassCount, ClassPlacement, Copied, Found, HostWrite, OldCopy, Opened, Reclaimed, Shape, Wanted};

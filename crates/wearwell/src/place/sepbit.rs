@@ -5,7 +5,8 @@
 //! segments of class 0 have been reclaimed, it becomes their mean lifetime. Copies out of class 0 go to class 2. Other
 //! copies go by their age to class 3 (below 4 ℓ), 4 (below 16 ℓ) or 5.
 //!
-//! Times are in host pages. On NAND, a mount knows the age of each page from the numbers in the tags. On NOR, and if
+//! Times are in host pages. On NAND, a mount that scans knows the age of each page from the numbers in the tags. One by
+//! checkpoint knows when the segment was opened, so that a copied page counts as written at its copy. On NOR, and if
 //! the policy is put in force on a live disk, a page of unknown age counts as never written. ℓ starts anew.
 
 use alloc::vec;

@@ -7,7 +7,8 @@
 //! as can be.
 //!
 //! A page that the host discards stays in the sums of its segment. A mount and a change of policy forget the counts and
-//! the sums; on NAND a mount knows when pages were last written.
+//! the sums. On NAND a mount that scans knows when pages were last written; behind a checkpoint a copied page counts as
+//! written at its copy.
 
 use alloc::vec;
 use alloc::vec::Vec;

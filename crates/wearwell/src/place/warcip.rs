@@ -9,8 +9,8 @@
 //! After every 256 segments of host writes, a cluster that took more than half of the writes is split if there is a
 //! class for it. If none is split, a cluster that took less than a segment is removed when its open segment is full.
 //!
-//! On NAND, a mount knows when pages were last written. The clusters and the delays are lost. When the policy is
-//! changed, everything is lost.
+//! On NAND, a mount that scans knows when pages were last written; behind a checkpoint a copied page counts as written
+//! at its copy. The clusters and the delays are lost. On NOR, and when the policy is changed, everything is lost.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -5,7 +5,7 @@
 //! again before anything is served.
 
 use super::{Log, MountError, Recovery};
-use crate::addr::Lpn;
+use crate::addr::{Lpn, Ppn};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::checkpoint::{Checkpoint, Row, Usage};
@@ -13,6 +13,11 @@ use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::page::found::unless_worn_out;
 use crate::page::{Allocator, PageFtl};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
+
+/// The mapped pages of a checkpoint, each with its place.
+fn mapped(known: &Checkpoint) -> impl Iterator<Item = (Lpn, Ppn)> {
+    (0..).map(Lpn).zip(known.places.iter().copied()).filter(|(_, place)| place.is_some())
+}
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Enters what the checkpoint says. False, and nothing has changed, if there is none that counts.
@@ -42,13 +47,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
             (0..row.dead).for_each(|_| self.alloc.index.dead_mut().add(seg));
         }
-        let pages = || (0..).map(Lpn).zip(known.places.iter().copied()).filter(|(_, place)| place.is_some());
-        for (lpn, place) in pages() {
+        for (lpn, place) in mapped(known) {
             self.alloc.index.repoint(lpn, place);
         }
-        let Allocator { index, placement, .. } = &mut *self.alloc;
-        let written = |place| index.pool().table().opened(index.slots().segment_of(place));
-        placement.found(&mut pages().map(|(lpn, place)| FoundPage { lpn, written: written(place) }));
         self.alloc.index.clock_mut().host_pages = known.host_pages;
         self.alloc.number_from(known.seq + 1);
         self.alloc.found_clean_mark(known.mark);
@@ -56,8 +57,18 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.report.clean = true;
         self.report.open_segments = 1;
         self.place_segments();
+        self.tell_placement_of_segments(known);
         self.list_known_parts()?;
         Ok(true)
+    }
+
+    /// Tells the placement when the segment of each page was opened, as it stands in the table: no later than now. The
+    /// checkpoint has no tags, and reading them would be a scan. So a page that was copied counts as written at its
+    /// copy.
+    fn tell_placement_of_segments(&mut self, known: &Checkpoint) {
+        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let written = |place| index.pool().table().opened(index.slots().segment_of(place));
+        placement.found(&mut mapped(known).map(|(lpn, place)| FoundPage { lpn, written: written(place) }));
     }
 
     /// Lists the parts of the discard map that cannot be read.

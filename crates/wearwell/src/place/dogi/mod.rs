@@ -14,10 +14,10 @@
 //! age. Copies out of the last group have a class of their own, and are cleaned with it. The bound of hot pages stays
 //! what the paper begins with.
 //!
-//! A mount knows the ages of pages on NAND. Everything else is lost then, and when the policy is put in force: it
-//! begins with one group, and learns for two passes. At the end of a window a bit of every page is cleared, and the
-//! search for the oldest segment looks at all. So the policy suits simulations, and devices of some ten thousand
-//! segments.
+//! On NAND a mount that scans knows the ages of pages; behind a checkpoint a copied page counts as written at its copy.
+//! Everything else is lost then, and when the policy is put in force: it begins with one group, and learns for two
+//! passes. At the end of a window a bit of every page is cleared, and the search for the oldest segment looks at all.
+//! So the policy suits simulations, and devices of some ten thousand segments.
 
 mod groups;
 mod lives;
