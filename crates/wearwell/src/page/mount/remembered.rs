@@ -1,14 +1,18 @@
-//! What a mount tells a placement, as docs/src/design/placements.md says it.
+//! What placements remember behind a mount, as docs/src/design/placements.md says it, for every policy of the list.
+//!
+//! An engine runs on a [`Watched`] policy, is stopped, and goes on behind a mount. Beside the policy two others are
+//! asked the same: one that was told what the documentation promises, and one that was told nothing.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use wearwell_emu::{ChipProfile, EmuNor, Faults};
 use wearwell_flash::{NandGeometry, RamNand};
 
 use crate::addr::{Class, Lpn, Ppn, Sectors, Seg};
 use crate::ftl::{BlockDevice, Inspect, WriteHint};
-use crate::page::log::{Log, NandLog};
+use crate::page::log::{Log, NandLog, NorLog};
 use crate::page::{PageConfig, PageFtl, Policies};
 use crate::place::{
     ClassPlacement, Closed, Copied, Emptying, Found, HostWrite, Opened, PlaceChoice, Placement, Placer, Reclaimed,
@@ -25,6 +29,9 @@ const PAGE_BYTES: u32 = 512;
 
 /// Pages that the engine writes of its own: the map of discarded pages has one part here.
 const OWN_PAGES: u64 = 1;
+
+/// The policies that the table of the documentation says know ages on NAND.
+const KNOW_AGES: [&str; 6] = ["sepbit", "frequency", "warcip", "sfs", "multilog", "dogi"];
 
 /// The clock at which each of the host's pages was written, as a mount is expected to tell it; none for one that is
 /// not mapped.
@@ -44,22 +51,40 @@ impl PlaceChoice for Watch {
     }
 
     fn build(self, shape: Shape) -> Watched {
-        let (found, opened) = (Vec::new(), vec![None; shape.segments as usize]);
-        Watched { policy: self.place.build(shape), expected: self.expected, found, opened }
+        let [policy, told, untold] = [(); 3].map(|()| self.place.build(shape));
+        let (expected, found, opened) = (self.expected, Vec::new(), vec![None; shape.segments as usize]);
+        Watched { policy, told, untold, expected, found, opened, answers: 0, unlike_told: 0, unlike_untold: 0 }
     }
 }
 
-/// A policy, and what it was told.
+/// A policy, and beside it one that is told what is expected, and one that is not told of any page.
 #[derive(Debug)]
 struct Watched {
     policy: Placer,
+    told: Placer,
+    untold: Placer,
     expected: &'static [Option<u64>],
     found: Vec<Found>,
     /// The class of each segment that it was told of.
     opened: Vec<Option<Class>>,
+    answers: u32,
+    unlike_told: u32,
+    unlike_untold: u32,
 }
 
 impl Watched {
+    fn each(&mut self) -> [&mut Placer; 3] {
+        [&mut self.policy, &mut self.told, &mut self.untold]
+    }
+
+    fn ask<T: PartialEq>(&mut self, ask: impl Fn(&mut Placer) -> T) -> T {
+        let [answer, told, untold] = self.each().map(ask);
+        self.answers += 1;
+        self.unlike_told += u32::from(answer != told);
+        self.unlike_untold += u32::from(answer != untold);
+        answer
+    }
+
     /// What was found of the host's pages.
     fn found_of_host(&self) -> impl Iterator<Item = Found> {
         self.found.iter().copied().filter(|page| page.lpn.0 < PAGES)
@@ -75,11 +100,11 @@ impl Watched {
 
 impl ClassPlacement for Watched {
     fn host(&mut self, write: HostWrite<'_>) -> Class {
-        self.policy.host(write)
+        self.ask(|policy| policy.host(write))
     }
 
     fn copied(&mut self, copy: Copied) -> Class {
-        self.policy.copied(copy)
+        self.ask(|policy| policy.copied(copy))
     }
 
     fn wants_victims(&self) -> bool {
@@ -87,34 +112,40 @@ impl ClassPlacement for Watched {
     }
 
     fn emptying(&mut self, victim: Emptying<'_>) {
-        self.policy.emptying(victim);
+        self.each().into_iter().for_each(|policy| policy.emptying(victim));
     }
 
     fn opened(&mut self, segment: Opened) {
         self.opened[segment.seg.index()] = Some(segment.class);
-        self.policy.opened(segment);
+        self.each().into_iter().for_each(|policy| policy.opened(segment));
     }
 
     fn closed(&mut self, segment: Closed) {
-        self.policy.closed(segment);
+        self.each().into_iter().for_each(|policy| policy.closed(segment));
     }
 
     fn found(&mut self, pages: &mut dyn Iterator<Item = Found>) {
         self.found = pages.collect();
+        let (jump, of_host) = (self.jump(), (0..).map(Lpn).zip(self.expected));
+        let of_host =
+            of_host.filter_map(|(lpn, &clock)| Some(Found { lpn, written: clock?.saturating_add_signed(jump) }));
+        // The engine's own pages are not the test's to know.
+        let own = self.found.iter().copied().filter(|page| page.lpn.0 >= PAGES);
+        self.told.found(&mut of_host.chain(own));
         self.policy.found(&mut self.found.iter().copied());
     }
 
     fn discarded(&mut self, lpn: Lpn) {
-        self.policy.discarded(lpn);
+        self.each().into_iter().for_each(|policy| policy.discarded(lpn));
     }
 
     fn reclaimed(&mut self, segment: Reclaimed) {
         self.opened[segment.seg.index()] = None;
-        self.policy.reclaimed(segment);
+        self.each().into_iter().for_each(|policy| policy.reclaimed(segment));
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
-        self.policy.victim(segments)
+        self.ask(|policy| policy.victim(segments))
     }
 
     fn may_take(&self, seg: Seg) -> bool {
@@ -202,10 +233,24 @@ fn nand() -> NandLog<RamNand> {
     NandLog::new(RamNand::new(shape), 1).expect("it fits")
 }
 
-/// Mounts a device, looks at what the mount has told the placement. Returns what it was.
-fn mounted<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> Watched {
-    let Stopped { log, homes, is_shut_down, .. } = stopped;
-    let (ftl, report) = Ftl::mount(log, (), config(place, expected)).expect("it mounts");
+fn nor() -> NorLog<EmuNor> {
+    let text = alloc::format!(
+        "description = 'a NOR chip'\nsource = 'tests'\nkind = 'nor'\npage_bytes = {PAGE_BYTES}\n\
+         pages_per_block = {SLOTS}\nblock_bytes = {}\nblocks = {SEGMENTS}\nbanks = 1\nlogical_bytes = {}\n\
+         endurance_cycles = 100000\n",
+        (SLOTS + 1) * PAGE_BYTES,
+        PAGES * PAGE_BYTES
+    );
+    let profile = ChipProfile::from_toml_str("nor", &text).expect("a profile");
+    let chip = EmuNor::in_memory(&profile, Faults::default()).expect("a chip");
+    NorLog::new(chip, SLOTS, PAGE_BYTES).expect("it fits")
+}
+
+/// Mounts a device, looks at what the mount has told the placement, and lets the host go on. Returns the policies, and
+/// how much their answers differ since.
+fn gone_on<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> Watched {
+    let Stopped { log, mut host, homes, is_shut_down } = stopped;
+    let (mut ftl, report) = Ftl::mount(log, (), config(place, expected)).expect("it mounts");
     assert_eq!(report.clean, is_shut_down);
     if is_shut_down {
         let class = |homes: &[Home]| homes.iter().map(|home| home.map(|(class, _)| class)).collect::<Vec<_>>();
@@ -214,6 +259,7 @@ fn mounted<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> W
     let table = ftl.segments();
     let in_use = table.all().map(|seg| table.state(seg).is_in_use().then(|| table.class(seg)));
     assert_eq!(ftl.cleaner.alloc.placement.opened, in_use.collect::<Vec<_>>(), "{place}: segments in use");
+    host.use_device(&mut ftl, 3);
     ftl.cleaner.alloc.placement
 }
 
@@ -238,7 +284,7 @@ fn a_scan_tells_when_each_page_was_written() {
     for (log, is_shut_down) in [(nand(), false), (nand(), true), (nand().with_checkpoint(), false)] {
         let stopped = stopped(log, Placement::SeparateGc, is_shut_down);
         let written = stopped.host.written.clone();
-        let watched = mounted(Placement::SeparateGc, stopped, written);
+        let watched = gone_on(Placement::SeparateGc, stopped, written);
         // The clock begins behind the last full segment: an open one does not say when it was opened.
         assert!(watched.jump().unsigned_abs() <= u64::from(SLOTS), "a jump by {}", watched.jump());
         for (found, expected) in found_and_expected(&watched) {
@@ -252,7 +298,7 @@ fn a_scan_tells_when_each_page_was_written() {
 fn a_checkpoint_tells_when_each_segment_was_opened() {
     let stopped = stopped(nand().with_checkpoint(), Placement::SeparateGc, true);
     let (written, homes) = (stopped.host.written.clone(), stopped.homes.clone());
-    let watched = mounted(Placement::SeparateGc, stopped, openings(&homes));
+    let watched = gone_on(Placement::SeparateGc, stopped, openings(&homes));
     assert_eq!(watched.jump(), 0);
     assert!(found_and_expected(&watched).iter().all(|(found, expected)| found == expected));
     let (mut younger, mut copies) = (0, 0);
@@ -265,4 +311,26 @@ fn a_checkpoint_tells_when_each_segment_was_opened() {
         }
     }
     assert!(copies > PAGES / 2 && younger > copies * 9 / 10, "{younger} of {copies} copies count as younger");
+}
+
+fn assert_remembers<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks, knows_ages: bool) {
+    let Watched { answers, unlike_told, unlike_untold, .. } = gone_on(place, stopped, expected);
+    assert!(answers > PAGES, "{place}: {answers} answers");
+    assert_eq!(unlike_told, 0, "{place}: answers that do not follow from what it should remember");
+    assert_eq!(unlike_untold > answers / 100, knows_ages, "{place}: {unlike_untold} of {answers} need ages of pages");
+}
+
+#[test]
+fn placements_remember_what_the_documentation_says() {
+    for &(form, _) in Placement::LIST {
+        let place = Placement::parse(form).expect("listed");
+        let knows_ages = KNOW_AGES.contains(&crate::names::base(form));
+        let scanned = stopped(nand(), place, false);
+        let written = scanned.host.written.clone();
+        assert_remembers(place, scanned, written, knows_ages);
+        let shut_down = stopped(nand().with_checkpoint(), place, true);
+        let opened = openings(&shut_down.homes);
+        assert_remembers(place, shut_down, opened, knows_ages);
+        assert_remembers(place, stopped(nor(), place, false), Clocks::new(), false);
+    }
 }
