@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use comfy_table::{ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle};
 use wearwell_emu::ChipProfile;
-use wearwell_sim::arguments::choices;
+use wearwell_sim::arguments::{Choice, choices};
 
 use crate::failure::Failure;
 use crate::output::{self, Target};
@@ -45,10 +45,14 @@ pub(crate) fn policies(args: &ListArgs) -> Result<(), Failure> {
     if args.json {
         return Target::Stdout.write(&output::json(&choices)?);
     }
-    let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, c.description));
+    let about = |choice: &Choice| match choice.parameters.as_slice() {
+        [] => choice.description.to_owned(),
+        names => format!("{}; by name: {}=", choice.description, names.join("=, ")),
+    };
+    let lines = choices.iter().map(|c| format!("{}  {} {}\n", c.name, c.flag, about(c)));
     let mut table = table(&["flag", "name", "description"]);
     for choice in &choices {
-        table.add_row([choice.flag, choice.name, choice.description]);
+        table.add_row([choice.flag, choice.name, &about(choice)]);
     }
     show(std::io::stdout().is_terminal().then_some(table), lines)
 }

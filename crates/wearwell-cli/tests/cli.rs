@@ -306,6 +306,18 @@ fn more_choices_than_segments_take_the_best_of_all() {
 }
 
 #[test]
+fn parameters_by_name_are_those_in_order() {
+    let in_order = ["--where", "dac:4", "--when", "idle:3:5:9", "--wear", "swap:80"];
+    let by_name = ["--where", "dac:regions=4", "--when", "idle:idle=9:low=3:high=5", "--wear", "swap:percent=80"];
+    let report = json(&small("random", &by_name));
+    let same = json(&small("random", &in_order));
+    assert_eq!((&report["config"], &report["map_digest"]), (&same["config"], &same["map_digest"]));
+    assert_eq!(report["config"]["where"], "dac:4");
+    let compared = ["compare", "--workload", "random", "--with", "where=dac:region=4"];
+    assert_refused(&compared, &["region", "regions=", "It takes regions"]);
+}
+
+#[test]
 fn every_field_of_a_report_is_in_the_book() {
     fn keys(value: &Value, found: &mut Vec<String>) {
         match value {

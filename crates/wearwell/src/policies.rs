@@ -3,9 +3,9 @@
 /// Makes a choice of policies: an enum with one variant for each, and their names if the feature `names` is on.
 ///
 /// A line is `Variant { parameters } (type) = "form", "what it does";`. The form is what a user writes: the name, and
-/// its parameters after colons. A parameter without a default has to be given. The type is not used here. If a policy
-/// needs more than a `match`, the list is a macro of its own, which is expanded once for the choice and once for the
-/// policies in force.
+/// its parameters after colons. The name of a parameter is that of its field. A parameter without a default has to be
+/// given. The type is not used here. If a policy needs more than a `match`, the list is a macro of its own, which is
+/// expanded once for the choice and once for the policies in force.
 macro_rules! policies {
     ($(#[$attribute:meta])* $choice:ident: $(
         $variant:ident $({ $($(#[$note:meta])* $param:ident: $number:ty $(= $default:expr)?),+ })? $(($type:ty))?
@@ -24,17 +24,31 @@ macro_rules! policies {
             /// Every policy: the form that [`parse`](Self::parse) takes, and what it does.
             pub const LIST: &'static [(&'static str, &'static str)] = &[$(($form, $about),)+];
 
-            /// Reads a name, and its parameters after colons. Parameters with a default may be left out.
+            /// Reads a name, and its parameters after colons. A parameter is given in its place, or anywhere as
+            /// `NAME=VALUE`. Parameters with a default may be left out.
             pub fn parse(text: &str) -> Option<Self> {
-                let mut parts = text.split(':');
-                let name = parts.next()?;
+                let (name, mut parts) = crate::names::Parts::of(text);
                 $(if name == crate::names::base($form) {
                     let policy = Self::$variant $({ $(
-                        $param: crate::names::take_or(&mut parts, policies!(@default $($default)?))?,
+                        $param: crate::names::take_or(
+                            &mut parts,
+                            stringify!($param),
+                            policies!(@default $($default)?),
+                        )?,
                     )+ })?;
-                    return parts.next().is_none().then_some(policy);
+                    return parts.is_empty().then_some(policy);
                 })+
                 None
+            }
+
+            /// The names of the parameters of the policy that `text` names, in order.
+            pub fn parameters(text: &str) -> impl Iterator<Item = &'static str> + use<> {
+                let name = crate::names::base(text);
+                let mut lists: &[&[&str]] = &[];
+                $($(if name == crate::names::base($form) {
+                    lists = const { &[$(crate::names::names_of::<$number>(&[stringify!($param)])),+] };
+                })?)+
+                lists.iter().copied().flatten().copied()
             }
         }
 

@@ -317,7 +317,7 @@ impl RunArguments {
 }
 
 /// Something that an argument chooses by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Choice {
     /// The argument, as a flag.
     pub flag: &'static str,
@@ -325,28 +325,34 @@ pub struct Choice {
     pub name: &'static str,
     /// A line about it.
     pub description: &'static str,
+    /// The names of its parameters, for `NAME=VALUE` in the place of a value.
+    pub parameters: Vec<&'static str>,
 }
 
 /// All names that arguments choose from.
 pub fn choices() -> Vec<Choice> {
-    let lists: [(&str, &[(&str, &str)]); 12] = [
-        ("--ftl", Engine::LIST),
-        ("--layout", Layout::LIST),
-        ("--when", CleaningTrigger::LIST),
-        ("--which", VictimPolicy::LIST),
-        ("--where", Placement::LIST),
-        ("--wear", WearLeveling::LIST),
-        ("--recycle", Recycling::LIST),
-        ("--reclaim", Reclamation::LIST),
-        ("--data", DataMode::LIST),
-        ("--aware", AwareMode::LIST),
-        ("--streams", StreamSource::LIST),
-        ("--workload", &WORKLOADS),
-    ];
-    let of_list = |(flag, list): (&'static str, &'static [(&'static str, &'static str)])| {
-        list.iter().map(move |&(name, description)| Choice { flag, name, description })
+    type List = [(&'static str, &'static str)];
+    let mut choices = Vec::new();
+    let mut add = |flag, list: &List, parameters: &dyn Fn(&str) -> Vec<&'static str>| {
+        choices.extend(list.iter().map(|&(name, description)| {
+            let parameters = parameters(name);
+            Choice { flag, name, description, parameters }
+        }));
     };
-    lists.into_iter().flat_map(of_list).collect()
+    let none = |_: &str| Vec::new();
+    add("--ftl", Engine::LIST, &none);
+    add("--layout", Layout::LIST, &none);
+    add("--when", CleaningTrigger::LIST, &|name| CleaningTrigger::parameters(name).collect());
+    add("--which", VictimPolicy::LIST, &|name| VictimPolicy::parameters(name).collect());
+    add("--where", Placement::LIST, &|name| Placement::parameters(name).collect());
+    add("--wear", WearLeveling::LIST, &|name| WearLeveling::parameters(name).collect());
+    add("--recycle", Recycling::LIST, &|name| Recycling::parameters(name).collect());
+    add("--reclaim", Reclamation::LIST, &|name| Reclamation::parameters(name).collect());
+    add("--data", DataMode::LIST, &none);
+    add("--aware", AwareMode::LIST, &none);
+    add("--streams", StreamSource::LIST, &none);
+    add("--workload", &WORKLOADS, &none);
+    choices
 }
 
 /// The argument and the values that `compare` uses by default for an engine; none for engines without such a choice.

@@ -40,6 +40,14 @@ pub enum ValueError {
         /// How it is written.
         form: &'static str,
     },
+    /// A known name with a parameter that it does not have.
+    #[error("did you mean {near}=? It takes {names}")]
+    Parameter {
+        /// The nearest one.
+        near: &'static str,
+        /// All of them, in order.
+        names: String,
+    },
     /// More than all of the rated erases.
     #[error("its number is a percentage of the rated erases, as in swap:90: at most 100")]
     SwapPercent,
@@ -78,17 +86,33 @@ fn unknown(text: &str, list: &[(&'static str, &'static str)]) -> ValueError {
     ValueError::Unknown { near: near.to_owned(), names: bases.join(", ") }
 }
 
-/// Readers of what is chosen by name.
+/// The error for a policy that makes no sense. `parameters` are those of the policy that is named.
+fn no_policy(
+    text: &str,
+    list: &[(&'static str, &'static str)],
+    parameters: impl Iterator<Item = &'static str>,
+) -> ValueError {
+    let parameters: Vec<&str> = parameters.collect();
+    let keys = text.split(':').skip(1).filter_map(|part| part.split_once('=')).map(|(key, _)| key);
+    match keys.filter(|key| !parameters.contains(key)).find_map(|key| nearest(key, parameters.iter().copied())) {
+        Some(near) => ValueError::Parameter { near, names: parameters.join(", ") },
+        None => unknown(text, list),
+    }
+}
+
+/// Readers of what is chosen by name. Policies may have parameters.
 macro_rules! by_name {
-    ($($(#[$about:meta])* $name:ident: $type:ident;)*) => { $(
+    ($($(#[$about:meta])* $name:ident: $type:ident $($policy:ident)?;)*) => { $(
         $(#[$about])*
         ///
         /// # Errors
         /// With the nearest name, or the form of the one that was misused.
         pub fn $name(text: &str) -> Result<$type, ValueError> {
-            $type::parse(text).ok_or_else(|| unknown(text, $type::LIST))
+            $type::parse(text).ok_or_else(|| by_name!(@error $type text $($policy)?))
         }
     )* };
+    (@error $type:ident $text:ident) => { unknown($text, $type::LIST) };
+    (@error $type:ident $text:ident policy) => { no_policy($text, $type::LIST, $type::parameters($text)) };
 }
 
 by_name! {
@@ -103,15 +127,15 @@ by_name! {
     /// Where streams come from.
     streams: StreamSource;
     /// When cleaning runs.
-    when: CleaningTrigger;
+    when: CleaningTrigger policy;
     /// Which segment it takes.
-    which: VictimPolicy;
+    which: VictimPolicy policy;
     /// Where pages go.
-    place: Placement;
+    place: Placement policy;
     /// How log blocks are recycled.
-    recycle: Recycling;
+    recycle: Recycling policy;
     /// When dead blocks are erased.
-    reclaim: Reclamation;
+    reclaim: Reclamation policy;
 }
 
 /// How wear is leveled.
@@ -121,7 +145,7 @@ by_name! {
 pub fn wear(text: &str) -> Result<WearLeveling, ValueError> {
     match WearLeveling::parse(text) {
         Some(WearLeveling::Swap { percent }) if percent > 100 => Err(ValueError::SwapPercent),
-        found => found.ok_or_else(|| unknown(text, WearLeveling::LIST)),
+        found => found.ok_or_else(|| no_policy(text, WearLeveling::LIST, WearLeveling::parameters(text))),
     }
 }
 
@@ -197,6 +221,12 @@ mod tests {
         assert!(said(which("d-choices:0").err()).ends_with("as in d-choices:10"));
         assert_eq!(said(which("greedy:3").err()), "greedy takes no number");
         assert_eq!(said(when("watermark:3").err()), "the form is watermark:LOW:HIGH");
+        assert_eq!(said(place("dac:region=6").err()), "did you mean regions=? It takes regions");
+        assert_eq!(said(when("idle:low=3:hi=4:9").err()), "did you mean high=? It takes low, high, idle");
+        assert_eq!(said(reclaim("proactive:above=1:0:0").err()), "did you mean low=? It takes delta, mu, low");
+        assert_eq!(said(wear("swap:percents=9").err()), "did you mean percent=? It takes percent");
+        assert_eq!(said(place("single:regions=6").err()), "single takes no number");
+        assert!(said(place("dac:regions=16").err()).ends_with("as in dac:6"));
         assert!(wear("swap:100").is_ok() && said(wear("swap:101").err()).contains("at most 100"));
     }
 }
