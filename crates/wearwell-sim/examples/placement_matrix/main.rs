@@ -26,21 +26,21 @@ use wearwell_sim::run::{RunConfig, load, run_by};
 use wearwell_sim::trace::Trace;
 use wearwell_sim::workload::WorkloadSpec;
 
-/// Placements without streams, and the victim policy with which each has the least mean in the docs. Those that sort by
-/// stream are `single` or `separate-gc` here.
+/// Placements without streams, and the victim policy with which each has the least mean in the first table of
+/// docs/src/design/placement-matrix.md. Those that sort by stream are `single` or `separate-gc` here.
 const PLACEMENTS: [(&str, &str); 13] = [
-    ("single", "cost-benefit-sqrt:sealed"),
+    ("single", "cost-benefit-settled"),
     ("separate-gc", "cost-benefit-settled"),
     ("separate-cleaning", "cost-benefit-sqrt:sealed"),
-    ("hot-cold-readonly", "cost-benefit:sealed"),
+    ("hot-cold-readonly", "cost-benefit-settled"),
     ("dac:6", "cost-benefit-settled"),
     ("sepbit", "cost-benefit-settled"),
     ("midas", "cost-benefit-settled"),
     ("dogi", "cost-benefit:sealed"),
     ("fadac:6", "cost-benefit-settled"),
-    ("warcip:6", "cost-benefit:opened"),
-    ("sfs:6", "cost-benefit-sqrt:sealed"),
-    ("multilog:6", "cost-benefit:invalidated"),
+    ("warcip:6", "cost-benefit-settled"),
+    ("sfs:6", "cost-benefit-settled"),
+    ("multilog:6", "cost-benefit-settled"),
     ("frequency:7", "cost-benefit-settled"),
 ];
 
