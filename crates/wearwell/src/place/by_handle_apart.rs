@@ -59,6 +59,10 @@ impl ClassPlacement for ByHandleApart {
         self.handle[segment.seg.index()] = self.handle_of(segment.class);
     }
 
+    fn has_a_say_in_victims() -> bool {
+        true
+    }
+
     fn victim(&mut self, segments: &Segments) -> Wanted {
         let (mut invalid, mut closed) = ([0_u64; MOST_HANDLES], [0_u64; MOST_HANDLES]);
         for seg in segments.all().filter(|&seg| segments.is_candidate(seg)) {

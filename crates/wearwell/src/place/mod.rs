@@ -229,6 +229,14 @@ pub trait ClassPlacement: Debug {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let _ = segment;
     }
+    /// True for a policy of this crate that has a say in which segment is cleaned, or looks at the segments then: by
+    /// [`victim`](Self::victim). It wants to know if it is never asked.
+    fn has_a_say_in_victims() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
     /// A victim is about to be chosen. While the reserve is touched nobody is asked.
     fn victim(&mut self, segments: &Segments) -> Wanted {
         let _ = segments;
@@ -332,11 +340,6 @@ impl Placement {
     /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
     /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
-
-    /// True if the placement has a say in which segment is cleaned, by [`ClassPlacement::victim`].
-    pub const fn has_a_say_in_victims(&self) -> bool {
-        matches!(self, Self::ByHandleApart { .. } | Self::Midas | Self::Dogi | Self::Sfs { .. } | Self::MultiLog { .. })
-    }
 }
 
 /// A number of classes that a policy may sort into: 1 to [`MOST`](Self::MOST).
@@ -419,6 +422,13 @@ macro_rules! placer {
                 match self { $(
                     Self::$variant $({ $($param),+ })? => Placer::$variant(<$type>::new(shape $($(, $param)+)?)),
                 )+ }
+            }
+        }
+
+        impl Placement {
+            /// True if the placement has a say in which segment is cleaned, by [`ClassPlacement::victim`].
+            pub fn has_a_say_in_victims(&self) -> bool {
+                match self { $(Self::$variant { .. } => <$type>::has_a_say_in_victims(),)+ }
             }
         }
 

@@ -112,6 +112,10 @@ impl ClassPlacement for MultiLog {
         level.moved += u64::from(segment.copied_pages);
     }
 
+    fn has_a_say_in_victims() -> bool {
+        true
+    }
+
     fn victim(&mut self, segments: &Segments) -> Wanted {
         self.levels.iter_mut().for_each(|level| level.valid = 0);
         for seg in segments.all() {

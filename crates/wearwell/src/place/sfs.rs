@@ -174,6 +174,10 @@ impl ClassPlacement for Sfs {
         self.sums[segment.seg.index()] = Sums::default();
     }
 
+    fn has_a_say_in_victims() -> bool {
+        true
+    }
+
     fn victim(&mut self, segments: &Segments) -> Wanted {
         let clock = self.clock + 1;
         self.heats.clear();

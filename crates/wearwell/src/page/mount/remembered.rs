@@ -52,8 +52,10 @@ impl PlaceChoice for Watch {
 
     fn build(self, shape: Shape) -> Watched {
         let [policy, told, untold] = [(); 3].map(|()| self.place.build(shape));
-        let (expected, found, opened) = (self.expected, Vec::new(), vec![None; shape.segments as usize]);
-        Watched { policy, told, untold, expected, found, opened, answers: 0, unlike_told: 0, unlike_untold: 0 }
+        let (found, opened) = (Vec::new(), vec![None; shape.segments as usize]);
+        let (expected, has_a_say) = (self.expected, self.place.has_a_say_in_victims());
+        let (answers, unlike_told, unlike_untold) = (0, 0, 0);
+        Watched { policy, told, untold, expected, found, opened, has_a_say, answers, unlike_told, unlike_untold }
     }
 }
 
@@ -67,6 +69,7 @@ struct Watched {
     found: Vec<Found>,
     /// The class of each segment that it was told of.
     opened: Vec<Option<Class>>,
+    has_a_say: bool,
     answers: u32,
     unlike_told: u32,
     unlike_untold: u32,
@@ -145,7 +148,9 @@ impl ClassPlacement for Watched {
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
-        self.ask(|policy| policy.victim(segments))
+        let wanted = self.ask(|policy| policy.victim(segments));
+        assert!(self.has_a_say || wanted == Wanted::Any, "who names victims says that it does");
+        wanted
     }
 
     fn may_take(&self, seg: Seg) -> bool {

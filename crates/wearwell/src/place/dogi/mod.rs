@@ -185,6 +185,10 @@ impl ClassPlacement for Dogi {
         self.end_life(lpn, self.clock);
     }
 
+    fn has_a_say_in_victims() -> bool {
+        true
+    }
+
     fn victim(&mut self, segments: &Segments) -> Wanted {
         if self.is_division_due {
             self.divide(segments);

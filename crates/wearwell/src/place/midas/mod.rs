@@ -290,6 +290,10 @@ impl ClassPlacement for Midas {
         self.gained_pages += u64::from(self.shape.slots.saturating_sub(segment.copied_pages));
     }
 
+    fn has_a_say_in_victims() -> bool {
+        true
+    }
+
     fn victim(&mut self, segments: &Segments) -> Wanted {
         if self.intervals.is_complete() {
             self.divide(segments);
