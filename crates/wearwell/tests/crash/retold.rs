@@ -160,15 +160,16 @@ fn merges_that_are_undone_one_after_the_other() {
 fn merges_that_are_undone_in_longer_histories() {
     of_primary_blocks(
         "a tail of 16 steps",
-        "write 0+12 1 2 3 0, mount, cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount,
-         cut 7, mount, mount",
+        "write 0+12 1 2 3 0, mount, cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0,
+         mount, cut 7, mount, mount",
         13761,
     );
     for seed in [24493, 12602] {
         of_primary_blocks(
             "a tail of 30 steps",
-            "write 0+12 1 2 3 0, mount, mount, write 7 0 9, cut 0, write 4 1 7, cut 4, mount, cut 4, mount, cut 6, mount,
-             cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount, cut 7, mount, mount",
+            "write 0+12 1 2 3 0, mount, mount, write 7 0 9, cut 0, write 4 1 7, cut 4, mount, cut 4, mount, cut 6,
+             mount, cut 6, mount, cut 5, mount, cut 4, mount, cut 11, mount, cut 6, mount, cut 0, mount, cut 7, mount,
+             mount",
             seed,
         );
     }

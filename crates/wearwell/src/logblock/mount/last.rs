@@ -79,8 +79,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Counts the data blocks of a logical block behind the newest: those in `older`, the oldest last, and one without
-    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3), and
-    /// the latter only if its head is there: without it, it may be what an erase has left of a merge that was newer.
+    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3),
+    /// and the latter only if its head is there: without it, it may be what an erase has left of a merge that was
+    /// newer.
     pub(super) fn count_older(
         &mut self,
         lbn: Lbn,
