@@ -430,6 +430,17 @@ fn a_discard_behind_a_mark_that_failed_twice() {
     );
 }
 
+/// The erase of a block that held nothing any more failed, and its mark: what had been discarded came back.
+#[test]
+fn a_discard_whose_erase_and_mark_fail() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=21 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=log-block recycle=cost-based log-blocks=1 wear=none reclaim=at-once
+         logical-pages=3 endurance=100 seed=1",
+        "write 0+3 0 1, fail 1:40000, fail-mark 2 3, discard 0+3, flush, mount",
+    );
+}
+
 /// The commit of a merge decayed, so that what it had been made of counted again: a page that an earlier cut had hit,
 /// and that faded five mounts later.
 #[test]

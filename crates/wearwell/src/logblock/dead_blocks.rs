@@ -114,14 +114,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
         if M::TAGGED && self.has_unmarked()? {
+            // It is dead until then, so that a record goes on saying it if there is no room.
+            self.merge_to(lbn, MergeCause::Upkeep, false)?;
             self.dead.remove(lbn);
-            return self.merge_to(lbn, MergeCause::Upkeep, false);
+            return Ok(());
         }
         let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
         let record =
             if M::TAGGED && self.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
-        self.dead.remove(lbn);
+        // If this ends with an error, the record stays, or the block is dead still.
         self.erase_blocks_of(lbn)?;
+        self.dead.remove(lbn);
         record.map_or(Ok(()), |seg| self.release(seg))
     }
 
@@ -167,14 +170,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
     }
 
-    /// Erases the blocks of a logical block that holds nothing, which flash says already.
+    /// Erases the blocks of a logical block that holds nothing, which flash says already. If one could be neither
+    /// erased nor marked bad, a commit says it from now on.
     pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         self.drop_data(lbn)?;
         self.forget_overlay(lbn);
+        self.release_logs_of(lbn, None)?;
+        // Spec B11.
+        let comes_back = M::TAGGED && self.has_unmarked()?;
+        if comes_back {
+            self.merge_to(lbn, MergeCause::Upkeep, false)?;
+        }
+        // Not before: if this has failed, the next flush tries again.
         if !self.shares_logs() {
             self.dirty[lbn.index()] = false;
         }
-        self.release_logs_of(lbn, None)
+        Ok(())
     }
 
     /// Erases the data block of a logical block that holds nothing.

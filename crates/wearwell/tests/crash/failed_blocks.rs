@@ -81,7 +81,7 @@ fn give(ftl: &mut Engine, model: &mut Model, command: Command, what: &str) {
 
 /// A program fails in a few writes to a logical block, and all of that is discarded, and stays so. Returns whether the
 /// operation was one.
-fn discard_what_failed(rig: &BlockRig, op: usize, seed: u64) -> bool {
+fn discard_what_failed(rig: &BlockRig, op: usize, seed: u64, kind: OpKind) -> bool {
     let what = format!("{:?}, operation {op}, seed {seed}", rig.config.scheme);
     let mut ftl = BlockFtl::format(pages(Failing::of(rig, false)), (), rig.config).expect("a fresh chip");
     let mut model = Model::new(rig.config.logical_pages, 1);
@@ -97,7 +97,7 @@ fn discard_what_failed(rig: &BlockRig, op: usize, seed: u64) -> bool {
         give(&mut ftl, &mut model, command, &what);
     }
     let mut chip = ftl.into_pages().into_chip();
-    if chip.chip.trace().get(op) != Some(&OpKind::Program) {
+    if chip.chip.trace().get(op) != Some(&kind) {
         return false;
     }
     chip.chip.power_on();
@@ -113,8 +113,19 @@ fn what_a_block_without_a_mark_holds_stays_discarded() {
     for scheme in schemes() {
         let rig = block([512, 4, 24, 1], 1, 24, scheme);
         let draws = (0..40).flat_map(|op| (0..8).map(move |seed| (op, seed)));
-        let failed = draws.filter(|&(op, seed)| discard_what_failed(&rig, op, seed)).count();
+        let failed = draws.filter(|&(op, seed)| discard_what_failed(&rig, op, seed, OpKind::Program)).count();
         assert!(failed > 60, "{scheme:?}: only {failed} programs failed");
+    }
+}
+
+/// The erase of the discarded block fails, and its mark: a commit has to say that what it holds is older.
+#[test]
+fn what_a_block_holds_that_could_not_be_erased_stays_discarded() {
+    for scheme in schemes() {
+        let rig = block([512, 4, 24, 1], 1, 24, scheme);
+        for (op, seed) in (0..40).flat_map(|op| (0..8).map(move |seed| (op, seed))) {
+            discard_what_failed(&rig, op, seed, OpKind::Erase);
+        }
     }
 }
 

@@ -361,11 +361,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for lbn in recovery.dead.clone() {
             self.give_up_spares(recovery)?;
-            if may_fade && self.has_blocks(lbn) {
-                self.merge_to(lbn, MergeCause::Upkeep, false)?;
+            let cleared = if may_fade && self.has_blocks(lbn) {
+                self.merge_to(lbn, MergeCause::Upkeep, false)
             } else {
-                self.erase_blocks_of(lbn)?;
+                self.erase_blocks_of(lbn)
+            };
+            if let Err(worn_out @ FtlError::WornOut { .. }) = cleared {
+                // Spec B11. Without a commit only the records say it: they stay.
+                self.writable = Err(worn_out);
+                return Ok(());
             }
+            cleared?;
         }
         // Last of all: until the blocks are erased, only the records say that they are dead.
         recovery.records.iter().try_for_each(|records| self.release(records.seg))
