@@ -75,6 +75,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("the_group_written_last_outlasts")),
     },
     Canary {
+        name: "completed-log",
+        rule: "B10",
+        broken: "a data block beside a completed log block that lost its commit has all its pages",
+        file: "crates/wearwell/src/logblock/mount/choose.rs",
+        from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
+        to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
+        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
+        torture: missed(Run::Kept("head_and_commit_decayed")),
+    },
+    Canary {
         name: "discard-record",
         rule: "B11",
         broken: "a discard record unmaps pages that are newer than it",

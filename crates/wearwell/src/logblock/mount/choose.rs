@@ -27,8 +27,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.set_data_block(newest.lbn, newest.seg);
             if let Some(scanned) = &newest.holes {
                 recovery.scanned.push(scanned.clone());
-            } else if self.has_merge_of(newest.lbn, recovery) {
-                // The merge may have a page that is gone here.
+            } else if self.may_be_superseded(newest.lbn, recovery) {
+                // An erase may have begun here, and a merge may have a page that is gone.
                 let scanned = self.scan_whole(newest, recovery)?;
                 recovery.scanned.push(scanned);
             } else {
@@ -123,10 +123,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(true)
     }
 
-    /// True if a merge of a logical block was found whose commit does not count.
-    fn has_merge_of(&self, lbn: Lbn, recovery: &Recovery) -> bool {
-        let mut merges = recovery.scanned.iter().filter(|scanned| scanned.is_merge());
-        merges.any(|merge| merge.lbns(&self.map).next() == Some(lbn))
+    /// True if a newer data block of a logical block may have been found whose commit does not count: a merge, or a log
+    /// block that one may have completed.
+    fn may_be_superseded(&self, lbn: Lbn, recovery: &Recovery) -> bool {
+        // Spec B10.
+        let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.lbns(&self.map).next() == Some(lbn);
+        let is_completed =
+            |scanned: &Scanned| scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn);
+        let mut others = recovery.scanned.iter();
+        recovery.doubted.contains(&lbn) || others.any(|scanned| is_merge(scanned) || is_completed(scanned))
     }
 
     /// Looks at each page of a data block that lacks none. What reads as erased was there. If a page cannot be read

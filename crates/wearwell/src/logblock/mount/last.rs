@@ -140,7 +140,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if each page of a block that can be read is in its place of a logical block.
-    fn may_be_in_place(&self, scanned: &Scanned, lbn: Lbn) -> bool {
+    pub(super) fn may_be_in_place(&self, scanned: &Scanned, lbn: Lbn) -> bool {
         let is_in_place = |place: u32, tag: &Tag| tag.lpn.0 == place && tag.kind != Content::Trim;
         (self.map.range(lbn).start..)
             .zip(&scanned.tags)
