@@ -321,6 +321,18 @@ fn the_only_header_stays() {
     );
 }
 
+/// The same where a cut had left a second header, which faded while the segment with the other one was erased.
+#[test]
+fn a_second_header_may_fade() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=0 pages-per-block=16 blocks=6 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:1:1/random/separate-gc/dynamic/proactive
+         logical-pages=1 endurance=100 seed=12493331618151439609",
+        "mount, write 0, mount, write 0, mount, cut 0:39153, write 0, mount, cut 0:2386, write 0, mount, cut 0:43450,
+         write 0, mount, cut 1:40760, write 0, mount, cut 1:20956, write 0, mount, cut 0:60845, write 0, mount",
+    );
+}
+
 /// The only record of a discard decayed behind a shutdown. A mount by the checkpoint showed the page as discarded. The
 /// next one had to scan, and showed what the page had held before.
 #[test]

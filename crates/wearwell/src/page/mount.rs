@@ -11,6 +11,7 @@ mod outcome;
 mod remembered;
 mod states;
 mod ties;
+mod worn;
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -102,14 +103,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     #[inline(never)]
     fn repair(&mut self, outcome: Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
-        let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
-        let Outcome { only_header, mut is_settled, mut report, .. } = outcome;
+        let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, mut unsealed, tied, .. } = outcome;
+        let Outcome { headless, mut is_settled, mut report, .. } = outcome;
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
-        if let Some(only) = only_header {
-            self.cleaner.alloc.add_header(only)?;
+        if let Some(erased) = self.cleaner.alloc.add_header(&headless)? {
+            // What is written there from now on is not older than a rescue.
+            unsealed.retain(|&seg| seg != erased);
         }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         if !report.clean {
@@ -169,29 +171,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(())
     }
 
-    /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written
-    /// or erased. Of several copies one may have been there before the cut, and nothing tells which one will fade. So
-    /// the others are kept in mind.
-    fn give_up_rescue(
-        &mut self,
-        suspects: &[Found],
-        worn_out: FtlError,
-        faded: &mut Vec<Ppn>,
-    ) -> Result<(), MountError> {
-        let Self { cleaner, scratch, spares, .. } = self;
-        cleaner.alloc.abandon_open();
-        // Spec P17.
-        let index = &cleaner.alloc.index;
-        let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
-        let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
-        suspects.iter().filter(is_other).try_for_each(|&page| note(spares, page))?;
-        if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
-            find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
-            cleaner.alloc.refuse_writes(worn_out);
-        }
-        Ok(())
-    }
-
     /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.
     fn note_growth(&mut self, is_clean: bool) {
         let Cleaner { alloc, discards, .. } = &mut self.cleaner;
@@ -210,23 +189,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
-}
-
-/// Fails if a suspect page that the map points to can no longer be read, and adds it to `faded`. An older copy counts
-/// then.
-fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
-    alloc: &mut Allocator<L, P, FlatMap, V, W>,
-    page: &mut [u8],
-    suspects: &[Found],
-    faded: &mut Vec<Ppn>,
-) -> Result<(), MountError> {
-    for suspect in suspects {
-        if alloc.index.place_of(suspect.lpn) == suspect.at && !alloc.log.holds(suspect.at, suspect.lpn, page)? {
-            faded.push(suspect.at);
-            return Err(ErrorKind::Uncorrectable.into());
-        }
-    }
-    Ok(())
 }
 
 /// A mount in progress: what was found in the scan, and the decisions on it.
@@ -283,7 +245,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     trusts_free: bool,
     known_erases: u64,
     headers: u64,
-    last_header: Option<Seg>,
+    /// Segments without a header that hold nothing, if one of them has to get one.
+    headless: Vec<Seg>,
     report: MountReport,
 }
 
@@ -319,7 +282,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             trusts_free: false,
             known_erases: 0,
             headers: 0,
-            last_header: None,
+            headless: Vec::new(),
             report: MountReport::default(),
         }
     }
@@ -347,6 +310,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
         self.uncertain = self.settle_ties(&suspects)?;
+        self.list_headless(&suspects);
         self.guess_erases()?;
         self.place_segments();
         self.list_losses()?;
@@ -404,7 +368,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             table.set_erases(seg, erases);
             self.known_erases += u64::from(erases);
             self.headers += 1;
-            self.last_header = Some(seg);
         } else {
             // `guess_erases` finds these by their count.
             table.set_erases(seg, u32::MAX);

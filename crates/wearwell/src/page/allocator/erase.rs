@@ -94,21 +94,25 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         Ok(is_erased)
     }
 
-    /// Erases a free segment other than `only`, the one that has a header. Headers say whose the chip is, and the erase
-    /// of one segment after another may be cut, each in its own session.
+    /// Erases one of the `headless` segments, which hold nothing, and makes it free. Headers say whose the chip is, and
+    /// the erase of one segment after another may be cut, each in its own session. Returns the segment.
     #[cold]
-    pub(in crate::page) fn add_header(&mut self, only: Seg) -> Result<(), FtlError> {
-        // Spec P18. A segment whose erase fails is retired, so the loop ends.
-        while let Some(seg) =
-            self.table().all().find(|&seg| seg != only && self.table().state(seg) == SegState::Suspect)
-        {
-            self.free.remove(seg);
+    pub(in crate::page) fn add_header(&mut self, headless: &[Seg]) -> Result<Option<Seg>, FtlError> {
+        // Spec P18. A segment whose erase fails is retired, and the next one is tried.
+        for &seg in headless {
+            if self.table().state(seg).is_in_use() {
+                self.index.pool_mut().take_this_empty(seg);
+                self.leave_class(seg, 0);
+                self.index.pool_mut().table_mut().start_erase(seg);
+            } else {
+                self.free.remove(seg);
+            }
             if self.erase_suspect(seg).inspect_err(|_| self.erase_again(seg))? {
                 self.add_free(seg);
-                break;
+                return Ok(Some(seg));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Erases a segment for the format. False if it is bad.

@@ -26,8 +26,8 @@ pub(super) struct Outcome {
     pub(super) unsealed: Vec<Seg>,
     /// Segments with a copy of an uncertain page.
     pub(super) tied: Vec<Seg>,
-    /// The segment with a header, if there is only one.
-    pub(super) only_header: Option<Seg>,
+    /// Segments without a header that hold nothing, if one of them has to get one.
+    pub(super) headless: Vec<Seg>,
     /// Empty segments may stay as they are.
     pub(super) is_settled: bool,
     pub(super) report: MountReport,
@@ -41,7 +41,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let has_many_copies = self.copies > self.alloc.shape.slots as usize;
         let is_settled = !self.is_undone_newer()? && !has_many_copies;
         Ok(Outcome {
-            only_header: self.only_header(),
+            headless: take(&mut self.headless),
             is_settled,
             suspects,
             uncertain: take(&mut self.uncertain),

@@ -1,6 +1,6 @@
 //! What each segment is after the mount: free, open again, or in use.
 
-use super::{Discards, Log, Recovery};
+use super::{Discards, Found, Log, Recovery};
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
@@ -28,10 +28,24 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
     }
 
-    /// The segment with a header, if there is only one.
-    pub(super) fn only_header(&self) -> Option<Seg> {
-        let is_alone = L::STORES && L::DISCARDS == Discards::Logged && self.headers == 1;
-        self.last_header.filter(|_| is_alone)
+    /// Lists the segments without a header that hold nothing, free ones or void, unless two headers are certain to
+    /// last. What a cut has left of one may fade, and so may that of an empty segment or of one whose erase may have
+    /// begun. So a header counts if its segment holds pages that count, and none of them is suspect or uncertain.
+    pub(super) fn list_headless(&mut self, suspects: &[Found]) {
+        // A chip that was never formatted stays as it is. Nothing has cut what a shutdown calls erased throughout.
+        if !L::STORES || L::DISCARDS != Discards::Logged || !self.is_ours || self.trusts_free {
+            return;
+        }
+        let table = self.alloc.table();
+        let has_header = |seg: Seg| table.erases(seg) != u32::MAX;
+        let is_doubted = |seg: Seg| self.tied.contains(&seg) || suspects.iter().any(|s| self.segment_of(s.at) == seg);
+        let lasting = table.all().filter(|&seg| has_header(seg) && table.valid(seg) > 0 && !is_doubted(seg));
+        if lasting.take(2).count() == 2 {
+            return;
+        }
+        let is_free = |seg: Seg| matches!(table.state(seg), SegState::Free | SegState::Suspect);
+        let headless = table.all().filter(|&seg| !has_header(seg) && (is_free(seg) || self.undone.contains(&seg)));
+        self.headless = headless.collect();
     }
 
     fn place_free(&mut self, seg: Seg) {
