@@ -434,3 +434,34 @@ fn a_rescue_that_only_seems_to_have_ended() {
          mount",
     );
 }
+
+/// A device that was mounted read-only served a page from a copy that a cut had hit, and gave an error when that faded.
+/// The original was passed over: another page of its segment had decayed, so that it seemed to be erased in part.
+#[test]
+fn another_copy_of_a_suspect_page_is_read() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=64 pages-per-block=8 blocks=26 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:3:4/random/separate-cleaning/static-threshold:5/at-once
+         logical-pages=72 endurance=100000 seed=12117187116495649871",
+        "write 2 6 11 9, part 60+6@2, write 3 12 2 7 1 11 7, part 10+2, write 18 5 3, decay 5817, write 1 7 8 13 65 8
+         0, cut 0:26573, write 13, mount, write 8 7 12+2 6 13 6 2+4 43, part 4+5@1, write 2 10 3, part 26, write 8,
+         part 27+3@1, write 4 8 11, cut 1:13711, write 9, mount, write 0 6, decay 10376, write 7 24, decay 15099,
+         write 0 9, discard 14+8 26+11, flush, cut 0:24361, write 13, mount, write 9, cut 1:46592, write 10+7, decay
+         3, mount, mount, write 5 4+5, fail 10:59014, write 42+6, cut 6:63302, write 12, mount, cut 0:60336, write 11,
+         mount, write 3, cut 8:8526, mount, mount, fail 4:46928, cut 6:64618, write 11, mount, write 5 5 5 1 0 9, cut
+         7:973, write 0+5, mount, write 8 4 5 3 58, fail 1:9878, cut 3:6392, write 6+7, mount, write 7, decay 19351,
+         part 10+5, write 8 11 44 10 3, fail 0:37285 3:23471, cut 22:61258, mount, decay 63585, mount, write 11, part
+         17, write 7 13 10 2, flush, write 2, cut 0:44020, write 7, mount, write 4, part 9, fail 0:45662, write 8 8 5,
+         cut 4:35656, flush, cut 2:21481, mount, mount, write 1 13, mount, cut 3:58619, write 6, fail 5:44363, cut
+         9:16016, mount, mount, part 0+2@1, write 4, cut 0:33245, write 6, cut 3:26241, mount, cut 4:23291, mount, cut
+         0:44090, mount, cut 0:37855, mount, mount, cut 1:43604, write 1, decay 57407, fail 14:3881, mount, cut
+         1:65048, write 4, mount, cut 0:20485, write 0, decay 28690, mount, write 5, discard 79+9, write 3, decay
+         21204, write 8 11 6, flush, cut 2:13481, part 112+4, mount, cut 7:5632, write 4, cut 1:55889, mount, decay
+         58900, fail 1:34023, mount, fail 0:386, write 17 9 7, cut 1:44815, mount, decay 60415 4668 61906, fail
+         0:24416, cut 1:5003, mount, decay 16441, cut 0:36087, mount, cut 0:7998, mount, decay 2204, cut 0:54542,
+         mount, cut 0:33534, mount, mount, cut 3:33740, write 4, mount, write 37 13 8 7, part 14+2@2, write 8 1 25,
+         cut 6:41310, part 0+3@1, fail 1:43812, mount, write 11, cut 1:42005, write 63, fail 1:60596 3:22875, mount,
+         cut 3:26037, write 6, mount, fail 0:42373, cut 8:37872, write 8, mount, discard 26+5, cut 3:39046, write 6,
+         mount, cut 5:61149, write 13, fail 8:791, mount, fail 3:20915, cut 6:63829, write 10, mount",
+    );
+}

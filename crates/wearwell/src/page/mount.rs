@@ -104,7 +104,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     fn repair(&mut self, outcome: Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, mut unsealed, tied, .. } = outcome;
-        let Outcome { headless, mut is_settled, mut report, .. } = outcome;
+        let Outcome { passed_over, headless, mut is_settled, mut report, .. } = outcome;
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc.start();
         self.confirm_winners()?;
@@ -130,7 +130,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
-                    self.give_up_rescue(&suspects, worn_out, faded)?;
+                    self.give_up_rescue(&suspects, &passed_over, worn_out, faded)?;
                     0
                 }
                 ended => ended?,
@@ -209,6 +209,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     uncertain: Vec<Found>,
     /// Copies of rescues that may not have ended.
     doubtful: Vec<Found>,
+    /// Copies in segments that are erased in part, of pages of which a suspect copy counts.
+    passed_over: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
     /// Pages without a copy, although a part of the discard map says that there was one.
@@ -263,6 +265,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             suspects: Vec::new(),
             uncertain: Vec::new(),
             doubtful: Vec::new(),
+            passed_over: Vec::new(),
             losses: Vec::new(),
             vanished: Vec::new(),
             misses_copies: false,

@@ -205,6 +205,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("a_tag_behind_erased_slots_is")),
     },
     Canary {
+        name: "passed-over",
+        rule: "P17",
+        broken: "a device that is mounted read-only forgets copies in segments that are erased in part",
+        file: "crates/wearwell/src/page/mount/worn.rs",
+        from: ".chain(passed_over)",
+        to: ".chain(if BROKEN { &[] } else { passed_over })",
+        crash: missed(Run::Crash("failing::nand")),
+        torture: caught(Run::Kept("another_copy_of_a_suspect_page")),
+    },
+    Canary {
         name: "only-header",
         rule: "P18",
         broken: "the only header is left alone",

@@ -16,6 +16,8 @@ pub(super) struct Outcome {
     pub(super) suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     pub(super) uncertain: Vec<Found>,
+    /// Copies in segments that are erased in part, of pages of which a suspect copy counts.
+    pub(super) passed_over: Vec<Found>,
     /// Segments that show that pages may be lost.
     pub(super) evidence: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
@@ -45,6 +47,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             is_settled,
             suspects,
             uncertain: take(&mut self.uncertain),
+            passed_over: take(&mut self.passed_over),
             evidence: take(&mut self.evidence),
             unrecorded: take(&mut self.unrecorded),
             known_parts: take(&mut self.known_parts),

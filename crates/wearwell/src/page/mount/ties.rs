@@ -120,7 +120,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 tie.at = current;
             }
         }
-        ties.retain(|tie| !doomed.contains(&self.segment_of(tie.at)));
+        let is_doomed = |tie: &Found| doomed.contains(&self.segment_of(tie.at));
+        // Spec P17: without a place for copies of the suspect ones, these may be all that is left.
+        let others = ties.iter().filter(|tie| is_doomed(tie) && is_suspect(self.place_of(tie.lpn)));
+        let others: Vec<Found> = others.copied().collect();
+        ties.retain(|tie| !is_doomed(tie));
+        self.passed_over = others;
         Ok(())
     }
 

@@ -13,10 +13,12 @@ use crate::place::PlaceChoice;
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// The chip is worn out for a rescue. If a page is suspect, it can be read for now, as long as nothing is written
     /// or erased. Of several copies one may have been there before the cut, and nothing tells which one will fade. So
-    /// the others are kept in mind.
+    /// the others are kept in mind, also those that were `passed_over`: what seemed to be erased in part may have
+    /// decayed.
     pub(super) fn give_up_rescue(
         &mut self,
         suspects: &[Found],
+        passed_over: &[Found],
         worn_out: FtlError,
         faded: &mut Vec<Ppn>,
     ) -> Result<(), MountError> {
@@ -26,7 +28,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let index = &cleaner.alloc.index;
         let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
         let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
-        suspects.iter().filter(is_other).try_for_each(|&page| note(spares, page))?;
+        suspects.iter().chain(passed_over).filter(is_other).try_for_each(|&page| note(spares, page))?;
         if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
             find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
             cleaner.alloc.refuse_writes(worn_out);
