@@ -57,8 +57,7 @@ pub(crate) fn own(py: Python<'_>, given: &Given, failure: &Failure) -> PyResult<
         let wrong = || PolicyError::new_err(format!("a placement has 1 to {most} classes, not {classes}"));
         let count = u32::try_from(classes).ok().and_then(ClassCount::new).ok_or_else(wrong)?;
         let (asked, failure) = (asked.clone_ref(py), failure.clone());
-        let placement =
-            Placement { batch_pages: pages(&asked, "batch_pages")?, classes: count.get(), asked, failure };
+        let placement = Placement { batch_pages: pages(&asked, "batch_pages")?, classes: count.get(), asked, failure };
         own = own.batched(&name(&placement.asked)?, count, placement);
     }
     if let Some(asked) = &given.1 {
