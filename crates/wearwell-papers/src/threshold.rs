@@ -1,6 +1,8 @@
 //! The cleaning threshold of Kawaguchi '95 (section 2.8) during a run: with f of at most N segments free, a victim
 //! needs more than TH·f/N invalid blocks.
 
+use wearwell::CleaningTrigger;
+use wearwell::clean::when::Threshold;
 use wearwell_sim::run::{Observation, RunConfig};
 
 /// The mean threshold of a run, in blocks, over its samples.
@@ -8,12 +10,10 @@ use wearwell_sim::run::{Observation, RunConfig};
 /// # Errors
 /// A policy without such a threshold, or a run with too many free segments for cleaning to be asked.
 pub(crate) fn mean_blocks(config: &RunConfig, observation: &Observation) -> Result<f64, String> {
-    let when = config.engine.when.map(|when| when.to_string()).unwrap_or_default();
-    // A third number says how long the cleaner waits, and changes no threshold.
-    let mut falling = when.strip_prefix("falling:").into_iter().flat_map(|rest| rest.split(':'));
-    let mut number = || falling.next().and_then(|text| text.parse::<f64>().ok());
-    let numbers = number().zip(number());
-    let (n, most) = numbers.ok_or("the cleaning policy has no threshold in blocks")?;
+    let Some(CleaningTrigger::Falling { n, threshold: Threshold::Score(most), .. }) = config.engine.when else {
+        return Err("the cleaning policy has no threshold in blocks".to_owned());
+    };
+    let n = f64::from(n);
     // With more than N segments free, cleaning is not asked.
     let free = observation.samples.iter().map(|sample| f64::from(sample.free_segments)).filter(|free| *free <= n);
     let thresholds: Vec<f64> = free.map(|free| most * free / n).collect();

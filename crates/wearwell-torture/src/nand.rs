@@ -47,6 +47,12 @@ enum Cell {
     },
 }
 
+impl Cell {
+    fn reads_as_erased(self) -> bool {
+        matches!(self, Self::Erased | Self::LooksErased)
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Page {
     cell: Cell,
@@ -269,9 +275,8 @@ impl NandChip {
         if self.blocks[block].marked {
             self.violate(format!("the engine erases block {block}, which is marked bad"));
         }
-        let reads_as_erased = |page: &Page| matches!(page.cell, Cell::Erased | Cell::LooksErased);
         // An erase that the driver leaves out is no operation, so it cannot be hit.
-        if self.driver == Driver::SkipsErases && self.pages_of(block).iter().all(reads_as_erased) {
+        if self.driver == Driver::SkipsErases && self.pages_of(block).iter().all(|page| page.cell.reads_as_erased()) {
             return Ok(());
         }
         match self.faults.strike(Op::Erase) {
@@ -482,12 +487,18 @@ struct Segment {
 }
 
 impl Segment {
-    fn iter(self) -> impl Iterator<Item = usize> {
+    fn iter(self) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.blocks).map(move |die| self.first + die * self.per_die)
     }
 }
 
 impl NandChip {
+    /// The pages of a segment, in the order in which they are programmed.
+    fn in_order(&self, blocks: Segment) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let pages = self.geometry.pages_per_block as usize;
+        (0..pages).flat_map(move |page| blocks.iter().map(move |block| block * pages + page))
+    }
+
     fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Segment> {
         let (blocks, per_die) = (blocks_per_segment as usize, (self.geometry.blocks / self.geometry.dies) as usize);
         (0..self.geometry.blocks as usize / blocks).map(move |segment| {

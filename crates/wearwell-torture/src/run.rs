@@ -192,7 +192,6 @@ impl<'a> Runner<'a> {
         let device = device.map_err(|refusal| Failure::new(Kind::Refused, format!("format: {refusal}")))?;
         let sectors_per_page = device.page_bytes() / SECTOR_BYTES as u32;
         let engine = &rig.setup.engine;
-        let is_block = matches!(engine, Engine::Block { .. });
         let has_spare_tags = matches!(rig.setup.shape, Shape::Nand(_)) && !rig.setup.has_tag_pages();
         let (segments, needed_segments) = device.segments();
         let mut runner = Self {
@@ -205,7 +204,7 @@ impl<'a> Runner<'a> {
                 blocks_per_segment: engine.blocks_per_segment(),
                 segments,
                 sectors_per_page,
-                has_summaries: !is_block,
+                has_summaries: !engine.is_block(),
                 has_tag_pages: rig.setup.has_tag_pages(),
                 shows_losses: matches!(engine, Engine::Page { aware: false, .. }) && has_spare_tags,
             },
@@ -315,7 +314,7 @@ impl<'a> Runner<'a> {
                     self.begin_record();
                 }
                 self.row.has_written |= !has_failed && matches!(step, Step::Write { .. });
-                if self.row.has_written && !self.is_block() {
+                if self.row.has_written && !self.rig.setup.engine.is_block() {
                     self.rest();
                 }
                 Ok(())
@@ -324,23 +323,19 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn is_block(&self) -> bool {
-        matches!(self.rig.setup.engine, Engine::Block { .. })
-    }
-
     /// A clean shutdown has recorded which pages hold something. Block mapping does so if every page can be read, and
     /// will be: what any fault has left may not be, and neither may what was written last before the power went off.
     fn begin_record(&mut self) {
         let has_faults = |faults: &Faults| faults.failures > 0 || !faults.struck.is_empty();
         let is_sound = !self.has_stopped && !self.model.has_gaps() && !has_faults(self.medium.borrow_mut().faults());
-        if !self.is_block() || is_sound {
+        if !self.rig.setup.engine.is_block() || is_sound {
             self.model.record();
         }
     }
 
     /// The device goes on, or is mounted again. Under block mapping the record is for that mount only.
     fn end_record(&mut self) {
-        if self.is_block() {
+        if self.rig.setup.engine.is_block() {
             self.model.forget_record();
         }
     }

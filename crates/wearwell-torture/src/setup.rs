@@ -77,6 +77,13 @@ pub enum Engine {
 }
 
 impl Engine {
+    /// True for block mapping.
+    pub fn is_block(&self) -> bool {
+        matches!(self, Self::Block { .. })
+    }
+}
+
+impl Engine {
     /// Erase blocks in a segment.
     pub fn blocks_per_segment(&self) -> u32 {
         match *self {

@@ -59,13 +59,13 @@ pub(crate) fn base(form: &str) -> &str {
 }
 
 /// The names under which a parameter is given, which is in this field.
-pub(crate) const fn names_of<T: Parameter>(field: &'static [&'static str]) -> &'static [&'static str] {
+pub(crate) const fn names_of<'a, T: Parameter>(field: &'a [&'a str]) -> &'a [&'a str] {
     if T::NAMES.is_empty() { field } else { T::NAMES }
 }
 
 /// The parameter in the field `name`, or its default if none of its values is given.
-pub(crate) fn take_or<T: Parameter>(parts: &mut Parts<'_>, name: &'static str, default: Option<T>) -> Option<T> {
-    let is_given = names_of::<T>(&[]).iter().chain(&[name]).any(|name| parts.clone().take(name).is_some());
+pub(crate) fn take_or<T: Parameter>(parts: &mut Parts<'_>, name: &str, default: Option<T>) -> Option<T> {
+    let is_given = names_of::<T>(&[name]).iter().any(|name| parts.clone().take(name).is_some());
     // A colon with nothing behind it is a part that is empty, and is refused.
     if is_given { T::take(parts, name) } else { default }
 }

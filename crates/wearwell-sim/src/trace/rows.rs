@@ -1,6 +1,7 @@
 //! From rows of any format to batches of requests. All checks are here, so that they are the same for every format.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use crate::request::{Op, Request};
 
@@ -25,6 +26,14 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// Fails if the batch is of a recording: some of its rows are no requests of a host.
+    pub(super) fn refuse_calls(&self, trace: &Path) -> Result<(), TraceError> {
+        match self.requests.iter().any(|request| request.op.is_call()) {
+            true => Err(TraceError::Recording { name: trace.display().to_string() }),
+            false => Ok(()),
+        }
+    }
+
     /// The requests, each with the name of its device.
     pub fn iter(&self) -> impl Iterator<Item = (&'a Request, &'a [u8])> {
         let names = self.names;

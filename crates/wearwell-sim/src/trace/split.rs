@@ -92,9 +92,7 @@ impl Splitter {
 
     fn run(&mut self, trace: &Path, waiting_rows: usize) -> Result<(), TraceError> {
         scan(trace, &mut |batch| {
-            if batch.requests.iter().any(|request| request.op.is_call()) {
-                return Err(TraceError::Recording { name: trace.display().to_string() });
-            }
+            batch.refuse_calls(trace)?;
             self.push(batch, waiting_rows)
         })?;
         self.write_down_to(0)

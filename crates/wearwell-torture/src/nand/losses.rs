@@ -23,18 +23,16 @@ impl NandChip {
     /// Pages that a segment alone has a copy of, if one of its pages was the only copy that can be read of what it
     /// held, and lies before the last group that was programmed.
     pub(super) fn witnesses(&self, lost: usize, blocks: Segment, layout: &Layout) -> Vec<u32> {
-        let (pages, all) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
-        let in_order: Vec<usize> =
-            (0..pages).flat_map(|page| all.iter().map(move |block| block * pages + page)).collect();
-        let group = all.len() * self.geometry.paired_pages as usize;
+        let in_order: Vec<usize> = self.in_order(blocks).collect();
+        let group = blocks.blocks * self.geometry.paired_pages as usize;
         // A scan ends at the first page that reads as erased.
-        let reads_as_erased = |page: &usize| matches!(self.pages[*page].cell, Cell::Erased | Cell::LooksErased);
+        let reads_as_erased = |page: &usize| self.pages[*page].cell.reads_as_erased();
         let programmed = in_order.iter().position(reads_as_erased).unwrap_or(in_order.len());
         let is_hit = programmed <= 1 || !in_order[..(programmed - 1) / group * group].contains(&lost);
         let owner = |page: usize| self.owner_of(page, layout.sectors_per_page).map(|(owner, _)| owner);
         // A rescue that has not ended, or one that an erase was cut in, counts for nothing.
         let is_data = self.pages[in_order[0]].cell == Cell::Good && owner(in_order[1]).is_some();
-        if is_hit || !is_data || all.iter().any(|&block| self.blocks[block].marked) {
+        if is_hit || !is_data || blocks.iter().any(|block| self.blocks[block].marked) {
             return Vec::new();
         }
         // The newest copy counts, whether it can be read or not.
@@ -50,10 +48,8 @@ impl NandChip {
 
     /// True if a segment ends with readable metadata, which is its summary.
     pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
-        let (pages, blocks) = (self.geometry.pages_per_block as usize, blocks.iter().collect::<Vec<_>>());
-        let from_last = (0..pages).rev().flat_map(|page| blocks.iter().rev().map(move |block| block * pages + page));
         let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
-        let mut metadata = from_last.take_while(is_metadata).peekable();
+        let mut metadata = self.in_order(blocks).rev().take_while(is_metadata).peekable();
         metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
     }
 }

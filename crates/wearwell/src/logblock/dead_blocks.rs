@@ -113,7 +113,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// one, the logical block keeps a commit.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
-        if M::TAGGED && self.has_unmarked()? {
+        if self.has_unmarked()? {
             // It is dead until then, so that a record goes on saying it if there is no room.
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
             self.dead.remove(lbn);
@@ -128,8 +128,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         record.map_or(Ok(()), |seg| self.release(seg))
     }
 
-    /// Tries the bad-block marks again that have failed. True if one still does.
+    /// Tries the bad-block marks again that have failed. True if one still does, and a mount could believe the block.
     fn has_unmarked(&mut self) -> Result<bool, FtlError> {
+        if !M::TAGGED {
+            return Ok(false);
+        }
         for seg in (0..self.shape.segments).map(Seg) {
             if self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()] {
                 match self.mark_bad(seg) {
@@ -177,7 +180,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
         // Spec B11.
-        let comes_back = M::TAGGED && self.has_unmarked()?;
+        let comes_back = self.has_unmarked()?;
         if comes_back {
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
         }

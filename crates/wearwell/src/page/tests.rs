@@ -9,10 +9,12 @@ use alloc::format;
 
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 
+use super::allocator::Purpose;
 use super::cleaner::Cleaner;
 use super::log::NandLog;
 use super::map::FlatMap;
 use super::{PageConfig, PageFtl, Policies};
+use crate::addr::{Class, Lpn};
 use crate::clean::which::VictimPolicy;
 use crate::place::Placement;
 
@@ -24,6 +26,7 @@ const SEGMENTS: u32 = 12;
 const SLOTS: u32 = 6;
 const LOGICAL_PAGES: u32 = 30;
 const DATA: [u8; 512] = [7; 512];
+const HOST: Class = Class(0);
 
 /// The cleaner of an empty device.
 fn cleaner() -> Below {
@@ -35,4 +38,15 @@ fn cleaner() -> Below {
     let ftl = PageFtl::format(log, (), config).expect("it fits");
     assert_eq!(ftl.segments().slots(), SLOTS);
     ftl.cleaner
+}
+
+/// Writes a page for the host, if there is a slot for it without cleaning, and the program does not fail.
+fn put(below: &mut Below, lpn: u32) -> bool {
+    let slot = below.alloc.find_slot(HOST, Purpose::Host).expect("nothing fails");
+    slot.is_some_and(|class| below.alloc.put(Lpn(lpn), class, &DATA).expect("only the program may fail"))
+}
+
+/// Valid pages of all segments.
+fn valid(below: &Below) -> u32 {
+    below.alloc.table().all().map(|seg| below.alloc.table().valid(seg)).sum()
 }

@@ -137,9 +137,7 @@ fn fill(trace: &Path, to: &Path, device: Option<&str>) -> Result<u64, TraceError
     let mut writer = begun.map_err(failed)?;
     let mut rows = 0;
     scan_selected(trace, device.map_or(Select::All, Select::One), &mut |batch| {
-        if batch.requests.iter().any(|request| request.op.is_call()) {
-            return Err(TraceError::Recording { name: trace.display().to_string() });
-        }
+        batch.refuse_calls(trace)?;
         rows += batch.requests.len() as u64;
         writer.push(batch).map_err(failed)
     })?;

@@ -29,13 +29,14 @@
 //!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
 //!    Behind a cut the next mount counts data blocks. Between the oldest and the last only whole ones count: others may
 //!    be merges that a cut has hit, and that were believed once. A block without a commit and without a head does not
-//!    count either: an erase may have left it of a merge that was newer than all that is there. Of three, the last goes
-//!    if it was no log block and that before it is whole: either it shows that the one before it lasts, or it is the
-//!    first merge of a mount that was cut, and nothing has been erased for it. One with an unreadable page is not
-//!    whole, though nothing was ever programmed there: it would not count without the last. Of four or more, the last
-//!    but one lasts, also if the last does not count, and what is older is not needed. So repeated cuts do not use up
-//!    the free blocks. A data block loses its commit before its head: a log block that was written in order, and is
-//!    older than all commits, may be one of them, and counts as one.
+//!    count either: an erase may have left it of a merge that was newer than all that is there. But with few free
+//!    blocks it counts beside two others: without that, merges that are cut again and again would use up the rest. Of
+//!    three, the last goes if it was no log block and that before it is whole: either it shows that the one before it
+//!    lasts, or it is the first merge of a mount that was cut, and nothing has been erased for it. One with an
+//!    unreadable page is not whole, though nothing was ever programmed there: it would not count without the last. Of
+//!    four or more, the last but one lasts, also if the last does not count, and what is older is not needed. So
+//!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
+//!    written in order, and is older than all commits, may be one of them, and counts as one.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
 //!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
 //!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has

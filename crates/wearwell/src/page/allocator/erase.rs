@@ -65,7 +65,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 self.probe.erased(seg.0, erases);
                 Ok(Some(progress))
             }
-            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg).map(|()| None),
+            Err(error) => self.heed_end(seg, Err(error)).map(|_| None),
+        }
+    }
+
+    /// Heeds how an erase has ended. False if the segment had to be retired.
+    fn heed_end(&mut self, seg: Seg, ended: Result<(), ErrorKind>) -> Result<bool, FtlError> {
+        match ended {
+            Ok(()) => Ok(true),
+            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg).map(|()| false),
             Err(error) => Err(FtlError::Chip(error)),
         }
     }
@@ -75,11 +83,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         self.finish_erase(true)?;
         match self.start_erase(seg)? {
             Some(EraseProgress::Done) => Ok(true),
-            Some(EraseProgress::InBackground) => match self.log.wait_erase() {
-                Some((_, Ok(()))) | None => Ok(true),
-                Some((_, Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed))) => self.retire(seg).map(|()| false),
-                Some((_, Err(error))) => Err(FtlError::Chip(error)),
-            },
+            Some(EraseProgress::InBackground) => {
+                let ended = self.log.wait_erase().map_or(Ok(()), |(_, ended)| ended);
+                self.heed_end(seg, ended)
+            }
             None => Ok(false),
         }
     }
@@ -142,13 +149,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let ended = if wait { self.log.wait_erase() } else { self.log.poll_erase() };
         let Some((seg, result)) = ended else { return Ok(()) };
         self.is_erasing = false;
-        match result {
-            Ok(()) => self.release(seg),
-            Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => self.retire(seg)?,
-            Err(error) => {
-                self.erase_again(seg);
-                return Err(FtlError::Chip(error));
-            }
+        if self.heed_end(seg, result).inspect_err(|_| self.erase_again(seg))? {
+            self.release(seg);
         }
         Ok(())
     }

@@ -4,18 +4,10 @@ use alloc::vec;
 
 use wearwell_emu::{EmuChip, Faults};
 
-use super::{Below, DATA, SEGMENTS, SLOTS, cleaner};
-use crate::addr::{Class, Lpn};
+use super::{HOST, SEGMENTS, SLOTS, cleaner, put, valid};
+use crate::addr::Lpn;
 use crate::page::allocator::Purpose;
 use crate::segments::{Health, SegState};
-
-const HOST: Class = Class(0);
-
-/// Writes a page for the host, if there is a slot for it.
-fn put(below: &mut Below, lpn: u32) -> bool {
-    let slot = below.alloc.find_slot(HOST, Purpose::Host).expect("nothing fails");
-    slot.is_some_and(|class| below.alloc.put(Lpn(lpn), class, &DATA).expect("only the program may fail"))
-}
 
 #[test]
 fn the_host_leaves_a_segment_for_cleaning() {
@@ -41,8 +33,7 @@ fn a_page_is_found_where_it_was_written_last() {
     let at = below.alloc.index.place_of(Lpn(3));
     let open = below.alloc.open_segment(HOST);
     assert_eq!(at, below.alloc.index.slots().page(open.seg, 0), "the last one went to a new segment");
-    let valid: u32 = below.alloc.table().all().map(|seg| below.alloc.table().valid(seg)).sum();
-    assert_eq!(valid, 1);
+    assert_eq!(valid(&below), 1);
 }
 
 #[test]

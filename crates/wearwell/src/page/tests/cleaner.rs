@@ -1,10 +1,8 @@
 //! The cleaner alone: it makes a slot for every page, and no page waits for more than it has to pay for.
 
-use super::{Below, DATA, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner};
-use crate::addr::{Class, Lpn};
+use super::{Below, DATA, HOST, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner, valid};
+use crate::addr::Lpn;
 use crate::random::Rng;
-
-const HOST: Class = Class(0);
 
 fn write(below: &mut Below, lpn: u32) {
     below.keep_up().expect("nothing fails");
@@ -13,10 +11,6 @@ fn write(below: &mut Below, lpn: u32) {
     let host_pages = &mut below.alloc.index.clock_mut().host_pages;
     *host_pages += 1;
     assert!(below.alloc.put(Lpn(lpn), class, &DATA).expect("nothing fails"));
-}
-
-fn valid(below: &Below) -> u32 {
-    below.alloc.table().all().map(|seg| below.alloc.table().valid(seg)).sum()
 }
 
 #[test]

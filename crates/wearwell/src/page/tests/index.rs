@@ -3,10 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Below, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner};
-use crate::addr::{Class, Lpn, Seg};
+use super::{Below, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner, put};
+use crate::addr::{Lpn, Seg};
 use crate::clean::which::{VictimChoice, VictimPolicy};
-use crate::page::allocator::Purpose;
 use crate::random::Rng;
 use crate::segments::SegState;
 
@@ -39,8 +38,7 @@ fn valid_pages_are_those_that_the_map_points_to() {
             alloc.index.discard(&mut alloc.log, lpn, at).expect("a map in memory does not fail");
             assert!(!alloc.index.place_of(lpn).is_some());
         } else {
-            let class = alloc.find_slot(Class(0), Purpose::Host).expect("nothing fails").expect("segments are free");
-            assert!(alloc.put(lpn, class, &[1; 512]).expect("nothing fails"));
+            assert!(put(&mut below, lpn.0), "segments are free");
         }
         check(&below);
     }
@@ -51,8 +49,7 @@ fn valid_pages_are_those_that_the_map_points_to() {
 fn empty_segments_are_taken_in_their_order_but_for_those_kept() {
     let mut below = cleaner();
     for _ in 0..4 * SLOTS {
-        let class = below.alloc.find_slot(Class(0), Purpose::Host).expect("nothing fails").expect("segments are free");
-        assert!(below.alloc.put(Lpn(0), class, &[1; 512]).expect("nothing fails"));
+        assert!(put(&mut below, 0), "segments are free");
     }
     let empties: Vec<Seg> = below.alloc.index.pool().empties().collect();
     assert_eq!(empties.len(), 3, "all but the last one");
@@ -67,8 +64,7 @@ fn empty_segments_are_taken_in_their_order_but_for_those_kept() {
 fn a_victim_policy_is_told_of_what_was_closed_before_it() {
     let mut below = cleaner();
     for page in (0..SLOTS).chain([0, 1]) {
-        let class = below.alloc.find_slot(Class(0), Purpose::Host).expect("nothing fails").expect("segments are free");
-        assert!(below.alloc.put(Lpn(page), class, &[1; 512]).expect("nothing fails"));
+        assert!(put(&mut below, page), "segments are free");
     }
     let (clock, mut rng) = (below.alloc.index.clock().for_ages(), Rng::new(1));
     let pool = below.alloc.index.pool_mut();

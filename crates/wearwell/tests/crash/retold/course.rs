@@ -186,14 +186,17 @@ where
 
     /// Operations that have failed or were given up. One that a cut has hit instead counts, too.
     fn failed(&self) -> u32 {
-        let ops = self.chip().ops();
-        let all = self.faults.fail_ops.iter().chain(&self.faults.interrupt_ops);
-        all.filter(|&&op| op < ops).count() as u32
+        self.passed(&self.faults.fail_ops) + self.given_up()
     }
 
-    fn given_up(&self) -> usize {
+    fn given_up(&self) -> u32 {
+        self.passed(&self.faults.interrupt_ops)
+    }
+
+    /// How many of these operations were reached.
+    fn passed(&self, armed: &[u64]) -> u32 {
         let ops = self.chip().ops();
-        self.faults.interrupt_ops.iter().filter(|&&op| op < ops).count()
+        armed.iter().filter(|&&op| op < ops).count() as u32
     }
 
     fn note(&mut self, failed_before: u32, is_write: bool, is_mount: bool) {
