@@ -3,22 +3,6 @@
 
 use super::assert_holds;
 
-/// By cuts alone, where an erase leaves each page its own way: what is left of the segment of a rescue that was cut,
-/// and whose erase was cut as well, looks like a rescue that had ended. Its copy counts, the original is erased, and
-/// the copy fades.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_void_rescue_whose_erase_was_cut() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=24 dies=1 paired-pages=1 any-order mixed-erases
-         paged blocks-per-segment=1 cache-entries=8 logical-pages=27 endurance=100000 seed=15595399340107686873",
-        "write 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 1+5 2 1 0 3+7 3, mount, write 1 3, mount, write
-         25 1+6 2 1 4 4 2 0, mount, cut 2:19498, write 4, mount, write 2 3 2 1 3, cut 2:32274, mount, cut 2:52212,
-         mount, cut 3:3004, mount, cut 3:15437, mount, cut 1:58481, mount, cut 3:25792, mount, cut 0:33636, mount,
-         mount",
-    );
-}
-
 /// Translation pages decay behind a cut; a page of which no copy has decayed is an error. No row of the table of
 /// promises speaks of the map on flash.
 #[test]

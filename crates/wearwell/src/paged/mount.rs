@@ -233,7 +233,7 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(());
         }
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
-        self.store.set_use(seg, Use::Closed);
+        self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
         if !scan.sealed {
             found.unsealed.insert(seg);
         }

@@ -38,6 +38,8 @@ impl<N: Nand> PagedFtl<N> {
         latest.suspects().for_each(|page| self.store.gain(page.at));
         self.release_empty();
         let suspect = latest.suspects().next();
+        // Spec M13. Where so few are empty that programs which fail may use them up, the suspect may have others.
+        self.store.keeps_stale |= self.has_doubted() && self.store.empty() > self.store.held();
         if let Some(page) = suspect {
             if !self.rescue(&page)? {
                 self.store.read_only = true;
@@ -46,6 +48,7 @@ impl<N: Nand> PagedFtl<N> {
             latest.suspects().for_each(|page| self.store.lose(page.at));
             self.release_empty();
         }
+        self.renew_doubted()?;
         // The suspect is certain, or there is none: what is stale may be erased.
         self.store.keeps_stale = false;
         self.join_unsealed(unsealed)?;
@@ -66,6 +69,71 @@ impl<N: Nand> PagedFtl<N> {
                 self.store.set_use(seg, Use::Stale);
             }
         }
+    }
+
+    /// Copies what may be left of rescues that never ended. Until then nothing is erased that it supersedes: if it
+    /// fades, what it was made from counts. So only empty segments take the copies. Without one it is believed, since
+    /// nothing could be written any more otherwise.
+    ///
+    /// The suspect comes first: behind a copy with a greater number no mount would know it.
+    fn renew_doubted(&mut self) -> Result<(), MountError> {
+        // Spec M13.
+        self.store.keeps_stale = true;
+        for seg in self.store.table.all() {
+            if self.store.table.used_for(seg) != Use::Doubted {
+                continue;
+            }
+            let pages = self.store.table.valid(seg);
+            if pages > 0 && pages <= self.map.cache.room_in_mount() && self.store.empty() > 0 {
+                self.renew(seg)?;
+            }
+            self.store.set_use(seg, Use::Closed);
+        }
+        self.release_empty();
+        Ok(())
+    }
+
+    fn has_doubted(&self) -> bool {
+        let table = &self.store.table;
+        table.all().any(|seg| table.used_for(seg) == Use::Doubted && table.valid(seg) > 0)
+    }
+
+    /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
+    fn renew(&mut self, seg: Seg) -> Result<(), MountError> {
+        let is_moved = match self.store.table.is_of_map(seg) {
+            true => self.renew_parts(seg)?,
+            false => self.move_pages(None, &[seg])?,
+        };
+        if !is_moved {
+            return Ok(());
+        }
+        let Self { map, store, .. } = self;
+        let parts = (0..store.plan.parts).map(|part| map.place_of(part));
+        // A translation page that names a place there is newer than the rescue, which had ended then.
+        for at in map.cache.places().map(|(_, at)| at).chain(parts) {
+            // The next try does not find it any more, so this ends.
+            if store.is_in_use(at) && store.segment_of(at) == seg && store.log.tag_at(at)?.is_none() {
+                self.begins_again = true;
+                return Err(ErrorKind::Uncorrectable.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the parts in a doubted segment anew, but for those that cannot be read. False if no segment is empty.
+    fn renew_parts(&mut self, seg: Seg) -> Result<bool, MountError> {
+        if !self.store.open_whole(Stream::Map, self.store.table.valid(seg))? {
+            return Ok(false);
+        }
+        for part in 0..self.store.plan.parts {
+            let at = self.map.place_of(part);
+            let is_there = self.store.is_in_use(at) && self.store.segment_of(at) == seg;
+            if is_there && self.store.log.holds(at, self.map.page_of(part), self.map.lend())? {
+                self.merge_whole(part)?;
+            }
+        }
+        self.end_whole()?;
+        Ok(true)
     }
 
     /// Writes the suspect once more. False if there is no free segment.

@@ -227,6 +227,10 @@ impl<N: Nand> Store<N> {
         all.into_iter().zip(before).zip(after).for_each(|((count, before), after)| *count = *count + after - before);
     }
 
+    pub(super) fn empty(&self) -> u32 {
+        self.empty
+    }
+
     /// True if enough segments are empty for a mount, which can use these whatever else counts.
     pub(super) fn has_empty(&self) -> bool {
         self.empty >= self.held()

@@ -33,10 +33,13 @@ pub(super) enum Use {
     /// Closed, because a program in it failed. It is to be emptied and retired.
     Failing,
     Bad,
+    /// In a mount: closed, and it may be what an erase has left of a rescue that never ended (Spec M13).
+    Doubted,
 }
 
 impl Use {
-    const ALL: [Self; 7] = [Self::Free, Self::Suspect, Self::Stale, Self::Open, Self::Closed, Self::Failing, Self::Bad];
+    const ALL: [Self; 8] =
+        [Self::Free, Self::Suspect, Self::Stale, Self::Open, Self::Closed, Self::Failing, Self::Bad, Self::Doubted];
 }
 
 /// The table. `valid` of a segment is the number of its pages that a translation page or the cache names, except those
@@ -103,8 +106,7 @@ impl Table {
     }
 
     pub(super) fn used_for(&self, seg: Seg) -> Use {
-        // Three bits have a value more than there are uses. Bytes of a checkpoint must not lead out of the list.
-        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS & 7) % Use::ALL.len()]
+        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS) % Use::ALL.len()]
     }
 
     pub(super) fn set_use(&mut self, seg: Seg, to: Use) {
@@ -143,7 +145,7 @@ impl Table {
 
     /// True if the segment holds pages and takes no more.
     pub(super) fn is_closed(&self, seg: Seg) -> bool {
-        matches!(self.used_for(seg), Use::Closed | Use::Failing)
+        matches!(self.used_for(seg), Use::Closed | Use::Failing | Use::Doubted)
     }
 
     /// True if the segment holds pages, or is about to.

@@ -322,7 +322,17 @@ pub(super) const PAGE: &[Canary] = &[
         from: "(lacks_mark(scan) || lacks_copies(scan))",
         to: "(lacks_mark(scan) || !BROKEN && lacks_copies(scan))",
         crash: caught(Run::Crash("paged::storms_of_mounts_that_were_lost")),
-        torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue")),
+        torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue_is_void")),
+    },
+    Canary {
+        name: "map-doubted",
+        rule: "M13",
+        broken: "a rescue has ended, whatever cannot be read behind it",
+        file: "crates/wearwell/src/paged/mount.rs",
+        from: "if scan.doubts_end { Use",
+        to: "if !BROKEN && scan.doubts_end { Use",
+        crash: caught(Run::Crash("retold::")),
+        torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue_is_copied")),
     },
     Canary {
         name: "map-suspects",
