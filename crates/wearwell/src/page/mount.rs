@@ -17,6 +17,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
+use core::mem::take;
 
 use wearwell_flash::ErrorKind;
 
@@ -88,8 +89,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Builds the map and repairs the flash, as if the suspect pages in `faded` could not be read. If another suspect
     /// page can no longer be read when it is copied, adds it to `faded` and fails.
     fn recover(&mut self, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
-        let outcome = self.build_map(faded)?;
-        self.repair(outcome, faded)
+        let mut outcome = self.build_map(faded)?;
+        self.repair(&mut outcome, faded)
     }
 
     // Not inline, as `repair`: what only one of the two needs would be on the stack in both.
@@ -101,15 +102,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         recovery.finish(suspects)
     }
 
+    // The outcome stays where it is. By value it would be on the stack twice.
     #[inline(never)]
-    fn repair(&mut self, outcome: Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
-        let Outcome { suspects, mut uncertain, evidence, unrecorded, known_parts, mut unsealed, tied, .. } = outcome;
-        let Outcome { passed_over, headless, mut is_settled, mut report, .. } = outcome;
+    fn repair(&mut self, outcome: &mut Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
+        let Outcome { suspects, uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
+        let Outcome { passed_over, headless, is_settled, report, .. } = outcome;
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc.start();
         self.confirm_winners()?;
         self.cleaner.alloc.note_failures();
-        if let Some(erased) = self.cleaner.alloc.add_header(&headless)? {
+        if let Some(erased) = self.cleaner.alloc.add_header(headless)? {
             // What is written there from now on is not older than a rescue.
             unsealed.retain(|&seg| seg != erased);
         }
@@ -117,32 +119,32 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if !report.clean {
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
-            let mut rescue = Rescue::new(alloc, discards, tied, &unsealed);
-            uncertain = rescue.affordable(&suspects, uncertain)?;
-            is_settled &= uncertain.is_empty();
-            uncertain.extend(&suspects);
-            let merged = rescue.merged(&uncertain);
-            is_settled &= merged.is_empty();
-            let mut ended = rescue.run(&uncertain, merged, faded);
+            let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed);
+            *uncertain = rescue.affordable(suspects, take(uncertain))?;
+            *is_settled &= uncertain.is_empty();
+            uncertain.extend(&*suspects);
+            let merged = rescue.merged(uncertain);
+            *is_settled &= merged.is_empty();
+            let mut ended = rescue.run(uncertain, merged, faded);
             // Without a segment for all, only what a cut may have hit is copied.
             if is_worn_out(&ended) && rescue.trust_uncertain() {
-                ended = rescue.run(&suspects, Vec::new(), faded);
+                ended = rescue.run(suspects, Vec::new(), faded);
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
-                    self.give_up_rescue(&suspects, &passed_over, worn_out, faded)?;
+                    self.give_up_rescue(suspects, passed_over, worn_out, faded)?;
                     0
                 }
                 ended => ended?,
             };
         }
         self.note_growth(report.clean);
-        self.reclaim_some(is_settled, &evidence, &unrecorded)?;
-        self.write_parts(&known_parts)?;
+        self.reclaim_some(*is_settled, evidence, unrecorded)?;
+        self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable().is_err();
         self.cleaner.alloc.stats.reset();
-        Ok(report)
+        Ok(*report)
     }
 
     /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have

@@ -37,7 +37,8 @@ pub(super) struct Outcome {
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Takes what is left out of the recovery, of which `suspects` are the suspect pages.
-    // Not by value: the recovery would be on the stack twice.
+    // Not by value: the recovery would be on the stack twice. Not inline: the scans of this would be there in `build`.
+    #[inline(never)]
     pub(super) fn finish(&mut self, suspects: Vec<Found>) -> Result<Outcome, MountError> {
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = self.copies > self.alloc.shape.slots as usize;
