@@ -15,14 +15,14 @@ use alloc::boxed::Box;
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
+use super::halt::Halt;
 use super::map::is_place;
 use super::store::{Checkpoint, Store};
 use super::table::{Table, Use};
 use crate::addr::Ppn;
-use crate::ftl::FtlError;
 use crate::le;
+use crate::page::IMPLAUSIBLE_CLOCK;
 use crate::page::log::{CRC32, KeptPage, Log, MOST_BYTES_A_PART, MOST_BYTES_A_SEGMENT, MOST_HEAD_BYTES};
-use crate::page::{IMPLAUSIBLE_CLOCK, MountError};
 
 /// Offsets of the fields of the head.
 mod head {
@@ -95,12 +95,12 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Writes a checkpoint at the end of a shutdown, if everything is in order. It is a hint: without one the next
     /// mount scans.
-    pub(super) fn write_checkpoint(&mut self) -> Result<(), FtlError> {
+    pub(super) fn write_checkpoint(&mut self) -> Result<(), Halt> {
         let is_wanted = self.store.checkpoint == Checkpoint::None && !self.has_failed_writes && self.store.is_at_rest();
         let written = if is_wanted { self.program_checkpoint() } else { Ok(()) };
         self.store.count_kept();
         match written {
-            Err(error @ ErrorKind::Unresponsive) => Err(FtlError::Chip(error)),
+            Err(error @ ErrorKind::Unresponsive) => Err(error.into()),
             _ => Ok(()),
         }
     }
@@ -158,7 +158,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Fills the tables from the checkpoint, if there is one that is true. False if there is none, or if the mount does
     /// not trust any.
-    pub(super) fn take_checkpoint(&mut self, trusts: bool) -> Result<bool, MountError> {
+    pub(super) fn take_checkpoint(&mut self, trusts: bool) -> Result<bool, Halt> {
         let (first, end) = (self.store.log.kept_at(0)?, self.store.log.end()?);
         // Spec P2.
         let numbers = [first, end].map(|kept| if let KeptPage::Of(seq) = kept { seq } else { 0 });

@@ -8,11 +8,11 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
 use super::config::HELD_SEGMENTS;
+use super::halt::Halt;
 use super::map::{LOST, is_place};
 use super::store::Stream;
 use super::table::Use;
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::ftl::FtlError;
 use crate::page::log::{Kind, Tag};
 
 /// Segments may differ by so many erases before resting data is moved.
@@ -43,7 +43,7 @@ pub(super) struct Job {
 
 impl<N: Nand> PagedFtl<N> {
     /// Cleans for the next page of the host's.
-    pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
+    pub(super) fn keep_up(&mut self) -> Result<(), Halt> {
         if self.job.is_none() && self.wants_cleaning(CLEAN_BELOW) {
             self.begin_job()?;
         }
@@ -51,7 +51,7 @@ impl<N: Nand> PagedFtl<N> {
         self.clean_step(job.pages_a_step)
     }
 
-    pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
+    pub(super) fn clean_in_background(&mut self, budget_pages: u32) -> Result<bool, Halt> {
         if self.store.read_only {
             return Ok(false);
         }
@@ -73,7 +73,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Cleans until the stream of the host has room, and what is held back is there again.
-    pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
+    pub(super) fn make_slot(&mut self) -> Result<(), Halt> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for _ in 0..=2 * self.store.table.segments() {
             let has_room = self.store.has_room(Stream::Host);
@@ -99,13 +99,13 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Chooses a segment to empty. False if there is none.
-    fn begin_job(&mut self) -> Result<bool, FtlError> {
+    fn begin_job(&mut self) -> Result<bool, Halt> {
         let Some((victim, rests)) = self.choose()? else { return Ok(false) };
         self.begin(victim, rests)?;
         Ok(true)
     }
 
-    fn choose(&mut self) -> Result<Option<(Seg, bool)>, FtlError> {
+    fn choose(&mut self) -> Result<Option<(Seg, bool)>, Halt> {
         // These may give no segment back: one that failed is retired, and what fades or rests may be full.
         if self.spare_segments() >= FREE_FOR_HOST {
             let fading = self.fading.take().filter(|&seg| self.store.table.used_for(seg) == Use::Closed);
@@ -141,7 +141,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Begins to empty a segment.
-    fn begin(&mut self, victim: Seg, rests: bool) -> Result<(), FtlError> {
+    fn begin(&mut self, victim: Seg, rests: bool) -> Result<(), Halt> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
         let has_gaps = self.note_pages(victim)?;
         let (slots, valid) = (self.store.slots.per_segment(), self.store.table.valid(victim));
@@ -152,7 +152,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Lists the pages of a segment in their order. True if some cannot be read.
-    pub(super) fn note_pages(&mut self, victim: Seg) -> Result<bool, FtlError> {
+    pub(super) fn note_pages(&mut self, victim: Seg) -> Result<bool, Halt> {
         let Self { store, victims, .. } = self;
         victims.clear();
         let mut take = |slot: u32, tag: Tag| {
@@ -160,13 +160,13 @@ impl<N: Nand> PagedFtl<N> {
                 victims.push((tag.lpn, slot));
             }
         };
-        let has_gaps = store.log.each_tag(victim, &mut take).map_err(FtlError::Chip)?;
+        let has_gaps = store.log.each_tag(victim, &mut take)?;
         victims.sort_unstable();
         Ok(has_gaps)
     }
 
     /// Looks up so many pages of the victim, and moves those that count. Erases it behind the last.
-    fn clean_step(&mut self, pages: u32) -> Result<(), FtlError> {
+    fn clean_step(&mut self, pages: u32) -> Result<(), Halt> {
         for _ in 0..pages {
             let Some(job) = &mut self.job else { return Ok(()) };
             let Some(&(lpn, slot)) = self.victims.get(job.next) else { break };
@@ -183,7 +183,7 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    fn finish(&mut self, job: &Job) -> Result<(), FtlError> {
+    fn finish(&mut self, job: &Job) -> Result<(), Halt> {
         // Pages may be left to which no readable tag leads: each entry of the map is asked.
         if job.has_gaps || self.store.table.valid(job.victim) > 0 {
             self.find_rest(job.victim)?;
@@ -199,7 +199,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Moves a page of the victim, if it counts.
-    fn weigh(&mut self, lpn: Lpn, at: Ppn) -> Result<(), FtlError> {
+    fn weigh(&mut self, lpn: Lpn, at: Ppn) -> Result<(), Halt> {
         let Self { map, store, .. } = self;
         if let Some(part) = map.part_in(lpn) {
             return if map.place_of(part) == at { map.merge(part, store) } else { Ok(()) };
@@ -231,19 +231,16 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Moves a page that counts. If it can no longer be read, it is lost.
-    fn move_page(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FtlError> {
-        match self.try_move(lpn, from) {
-            Err(FtlError::Unreadable { .. }) => {
-                self.store.stats.lost_pages += 1;
-                self.map.move_to(lpn, from, LOST, &mut self.store);
-                Ok(())
-            }
-            moved => moved,
+    fn move_page(&mut self, lpn: Lpn, from: Ppn) -> Result<(), Halt> {
+        if !self.try_move(lpn, from)? {
+            self.store.stats.lost_pages += 1;
+            self.map.move_to(lpn, from, LOST, &mut self.store);
         }
+        Ok(())
     }
 
-    /// Moves a page that counts. There is room for its entry behind that, even if it cannot be read.
-    fn try_move(&mut self, lpn: Lpn, from: Ppn) -> Result<(), FtlError> {
+    /// Moves a page that counts. False if it cannot be read; there is room for its entry even then.
+    fn try_move(&mut self, lpn: Lpn, from: Ppn) -> Result<bool, Halt> {
         // Before the page gets its number: a translation page that is written behind it has to have its entry.
         self.map.make_room(lpn, &mut self.store)?;
         loop {
@@ -253,20 +250,20 @@ impl<N: Nand> PagedFtl<N> {
                 Ok(at) => {
                     self.store.stats.copied_pages += 1;
                     self.map.move_to(lpn, from, at, &mut self.store);
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(ErrorKind::ProgramFailed) => {}
-                Err(ErrorKind::Uncorrectable) => return Err(FtlError::Unreadable { lpn }),
+                Err(ErrorKind::Uncorrectable) => return Ok(false),
                 Err(error) => {
                     self.map.doubt(lpn, &mut self.store)?;
-                    return Err(FtlError::Chip(error));
+                    return Err(error.into());
                 }
             }
         }
     }
 
     /// The stream that takes a copy: that of the host if no segment can be opened.
-    fn stream_for_copy(&mut self) -> Result<Stream, FtlError> {
+    fn stream_for_copy(&mut self) -> Result<Stream, Halt> {
         let rests = self.job.is_some_and(|job| job.rests);
         let store = &mut self.store;
         let has_host = store.has_room(Stream::Host);
@@ -282,7 +279,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Finds what still counts in a victim whose tags do not show it: pages whose tags cannot be read are lost.
     #[cold]
-    fn find_rest(&mut self, victim: Seg) -> Result<(), FtlError> {
+    fn find_rest(&mut self, victim: Seg) -> Result<(), Halt> {
         // Translation pages that the victim holds are written anew, which moves them elsewhere.
         for part in 0..self.store.plan.parts {
             let at = self.map.place_of(part);

@@ -5,6 +5,7 @@
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
+use super::halt::{Halt, NO_PAGE};
 use super::map::{LOST, is_place};
 use super::store::{Store, Stream};
 use super::table::Use;
@@ -56,12 +57,12 @@ impl<N: Nand> PagedFtl<N> {
         self.map.page_bytes() / SECTOR_BYTES
     }
 
-    fn check_writable(&mut self) -> Result<(), FtlError> {
+    fn check_writable(&mut self) -> Result<(), Halt> {
         if self.store.read_only { Err(self.store.worn_out()) } else { Ok(()) }
     }
 
     /// Writes a page, or a part of one, as its newest copy.
-    fn put(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+    fn put(&mut self, piece: Piece, data: &[u8]) -> Result<(), Halt> {
         self.keep_up()?;
         self.make_slot()?;
         // A program that fails costs its segment, and the page goes to another slot.
@@ -91,14 +92,14 @@ impl<N: Nand> PagedFtl<N> {
                 Err(error) => {
                     self.has_failed_writes = true;
                     self.map.doubt(piece.lpn, &mut self.store)?;
-                    return Err(FtlError::Chip(error));
+                    return Err(error.into());
                 }
             }
         }
     }
 
     /// Fills the map's page with the content of a page, changed in part.
-    fn complete(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
+    fn complete(&mut self, piece: Piece, data: &[u8]) -> Result<(), Halt> {
         self.store.stats.merge_reads += 1;
         let at = self.map.lookup(piece.lpn, &mut self.store)?;
         read_at(piece.lpn, at, &mut self.store, self.map.lend())?;
@@ -107,7 +108,7 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
+    fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), Halt> {
         self.store.stats.host_reads += 1;
         let at = self.map.lookup(piece.lpn, &mut self.store)?;
         let fades = if piece.count == self.sectors_per_page() {
@@ -125,7 +126,7 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
+    fn discard_page(&mut self, lpn: Lpn) -> Result<(), Halt> {
         let at = self.map.lookup(lpn, &mut self.store)?;
         // A write that failed may have left a page that a mount would find: the entry says that it is gone.
         if at.is_some() || self.has_failed_writes {
@@ -135,18 +136,41 @@ impl<N: Nand> PagedFtl<N> {
         }
         Ok(())
     }
+
+    /// Makes everything durable.
+    fn settle(&mut self) -> Result<(), Halt> {
+        self.store.stats.flushes += 1;
+        if self.store.read_only {
+            // Discards may be lost, and no more.
+            return if self.map.is_settled() { Ok(()) } else { Err(self.store.worn_out()) };
+        }
+        self.map.settle(&mut self.store)?;
+        self.map.secure(&mut self.store)
+    }
+
+    /// Makes everything durable, and leaves a checkpoint.
+    fn settle_for_good(&mut self) -> Result<(), Halt> {
+        self.settle()?;
+        if self.store.read_only {
+            return Ok(());
+        }
+        // The checkpoint has no entries of the cache, and nothing may be suspect behind it.
+        self.map.write_back(&mut self.store)?;
+        self.store.seal_all()?;
+        self.write_checkpoint()
+    }
 }
 
 /// Reads a page that lies at `at`. True if it fades.
-fn read_at<N: Nand>(lpn: Lpn, at: Ppn, store: &mut Store<N>, page: &mut [u8]) -> Result<bool, FtlError> {
+fn read_at<N: Nand>(lpn: Lpn, at: Ppn, store: &mut Store<N>, page: &mut [u8]) -> Result<bool, Halt> {
     if !is_place(at) {
         page.fill(0);
-        return if at == LOST { Err(FtlError::Unreadable { lpn }) } else { Ok(false) };
+        return if at == LOST { Err(Halt::Unreadable) } else { Ok(false) };
     }
     match store.log.read(at, lpn, page) {
         Ok(report) => Ok(report.refresh_soon),
-        Err(ErrorKind::Uncorrectable) => Err(FtlError::Unreadable { lpn }),
-        Err(error) => Err(FtlError::Chip(error)),
+        Err(ErrorKind::Uncorrectable) => Err(Halt::Unreadable),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -162,56 +186,43 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), true)?;
         for (piece, out) in parts_mut(at, self.sectors_per_page(), true, data) {
-            self.read_piece(piece, out)?;
+            self.read_piece(piece, out).map_err(|halt| self.store.told(halt, piece.lpn))?;
         }
         Ok(())
     }
 
     fn write(&mut self, at: Sectors, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), true)?;
-        self.check_writable()?;
+        self.check_writable().map_err(|halt| self.store.told(halt, NO_PAGE))?;
         for (piece, part) in parts(at, self.sectors_per_page(), true, data) {
             self.store.stats.host_pages += 1;
-            self.put(piece, part)?;
+            self.put(piece, part).map_err(|halt| self.store.told(halt, piece.lpn))?;
         }
         Ok(())
     }
 
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
         check(at, self.sectors(), None, true)?;
-        self.check_writable()?;
+        self.check_writable().map_err(|halt| self.store.told(halt, NO_PAGE))?;
         let per_page = self.sectors_per_page();
         for piece in pieces(at, per_page).filter(|piece| piece.count == per_page) {
-            self.discard_page(piece.lpn)?;
+            self.discard_page(piece.lpn).map_err(|halt| self.store.told(halt, piece.lpn))?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), FtlError> {
-        self.store.stats.flushes += 1;
-        if self.store.read_only {
-            // Discards may be lost, and no more.
-            return if self.map.is_settled() { Ok(()) } else { Err(self.store.worn_out()) };
-        }
-        self.map.settle(&mut self.store)?;
-        self.map.secure(&mut self.store)
+        self.settle().map_err(|halt| self.store.told(halt, NO_PAGE))
     }
 
     fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
-        self.clean_in_background(budget_pages)
+        self.clean_in_background(budget_pages).map_err(|halt| self.store.told(halt, NO_PAGE))
     }
 
     /// Nothing here depends on the time.
     fn set_time_us(&mut self, _now_us: u64) {}
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
-        self.flush()?;
-        if self.store.read_only {
-            return Ok(());
-        }
-        // The checkpoint has no entries of the cache, and nothing may be suspect behind it.
-        self.map.write_back(&mut self.store)?;
-        self.store.seal_all()?;
-        self.write_checkpoint()
+        self.settle_for_good().map_err(|halt| self.store.told(halt, NO_PAGE))
     }
 }

@@ -17,10 +17,10 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::cache::{Cache, Form};
 use super::config::{PagedConfig, Plan};
+use super::halt::Halt;
 use super::store::{Store, Stream};
 use super::table::Use;
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::ftl::FtlError;
 use crate::le;
 use crate::page::log::{Kind, Log, Tag};
 
@@ -149,7 +149,7 @@ impl Map {
 impl Map {
     /// Reads a part. If it cannot be read any more, its entries are gathered from the tags of all pages. It is written
     /// anew then, and also if it fades.
-    pub(super) fn load<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn load<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
         if self.loaded == Some(part) {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl Map {
                     self.gather(part, store)?;
                     lasts = false;
                 }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => return Err(error.into()),
             }
         } else {
             self.page.fill(0xFF);
@@ -176,7 +176,7 @@ impl Map {
     }
 
     /// Where a page lies: a place, none, or [`LOST`].
-    pub(super) fn lookup<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<Ppn, FtlError> {
+    pub(super) fn lookup<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<Ppn, Halt> {
         if let Some(at) = self.cache.get(lpn) {
             return Ok(at);
         }
@@ -187,7 +187,7 @@ impl Map {
     /// Fills the page with the entries of a part that is lost: the newest copy on flash of each of its pages. What was
     /// discarded may come back.
     #[cold]
-    fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+    fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
         // Spec M7.
         self.page.fill(0xFF);
         let covered = self.covered(part);
@@ -198,10 +198,10 @@ impl Map {
             // Each tag is searched from the beginning, because `number_of` uses the log's page, too. A list would take
             // memory.
             let mut from = 0;
-            while let Some((slot, tag)) = next_in(seg, from, &covered, store).map_err(FtlError::Chip)? {
+            while let Some((slot, tag)) = next_in(seg, from, &covered, store)? {
                 from = slot + 1;
                 let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));
-                if !is_place(known) || number_of(store, known).map_err(FtlError::Chip)? < Some(tag.seq) {
+                if !is_place(known) || number_of(store, known)? < Some(tag.seq) {
                     self.set_entry(tag.lpn, at);
                 }
             }
@@ -261,7 +261,7 @@ impl Map {
     }
 
     /// Makes room in the cache for the entry of a page, by merging the part with the most entries.
-    pub(super) fn make_room<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn make_room<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), Halt> {
         while !self.cache.has_room(lpn) {
             let Some(part) = self.cache.fullest(self.plan.per_part) else { break };
             self.merge(part, store)?;
@@ -275,7 +275,7 @@ impl Map {
     }
 
     /// Writes the parts with entries that no page on flash shows: of discarded and of lost pages.
-    pub(super) fn settle<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn settle<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         while let Some(part) = self.cache.first_with(self.plan.per_part, |at| !is_place(at)) {
             self.merge(part, store)?;
         }
@@ -283,7 +283,7 @@ impl Map {
     }
 
     /// Writes all entries.
-    pub(super) fn write_back<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn write_back<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         while let Some(part) = self.cache.first_with(self.plan.per_part, |_| true) {
             self.merge(part, store)?;
         }
@@ -291,7 +291,7 @@ impl Map {
     }
 
     /// Writes a part with all its entries in the cache.
-    pub(super) fn merge<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn merge<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
         if !store.has_room(Stream::Map) {
             self.open_segment(store)?;
             // Behind the opening: what is emptied goes to the open segment.
@@ -300,12 +300,12 @@ impl Map {
         self.merge_here(part, store)
     }
 
-    fn open_segment<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+    fn open_segment<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         if store.open(Stream::Map, false)? { Ok(()) } else { Err(store.worn_out()) }
     }
 
     /// [`merge`](Self::merge), without compacting other segments.
-    pub(super) fn merge_here<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn merge_here<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
         self.load(part, store)?;
         self.update(part, store);
         // Only what is on flash may be loaded, unless it was written.
@@ -318,7 +318,7 @@ impl Map {
                 Ok(at) => break at,
                 // Another segment takes the page. What was to count as a whole never will, and the mount begins again.
                 Err(ErrorKind::ProgramFailed) if !store.fills_whole() => {}
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => return Err(error.into()),
             }
         };
         store.stats.meta_programs += 1;
@@ -352,7 +352,7 @@ impl Map {
 
     /// Empties the segment of translation pages that holds the fewest into the open one, and erases it. False if there
     /// is none to empty.
-    pub(super) fn compact<N: Nand>(&mut self, store: &mut Store<N>) -> Result<bool, FtlError> {
+    pub(super) fn compact<N: Nand>(&mut self, store: &mut Store<N>) -> Result<bool, Halt> {
         let table = &store.table;
         let is_mine = |seg: Seg| table.is_of_map(seg) && table.is_closed(seg);
         let failing = table.emptiest(|seg| is_mine(seg) && table.used_for(seg) == Use::Failing);
@@ -376,14 +376,14 @@ impl Map {
 
     /// [Secures](Self::secure) the last translation page before a page of data is appended, if a mount would otherwise
     /// have no segment to copy that page to.
-    pub(super) fn secure_for_data<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn secure_for_data<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         if store.has_empty() { Ok(()) } else { self.secure(store) }
     }
 
     /// Makes sure that the next mount believes all translation pages: the last page of all is written once more from
     /// what was there before it, if nothing is behind it. What a translation page alone says must be secure before a
     /// segment becomes free, and before a flush returns: a mount finds data that is newer than it, but no discards.
-    pub(super) fn secure<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn secure<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         while let Some(part) = store.insecure().and_then(|lpn| self.part_in(lpn)) {
             let padded =
                 if store.has_room(Stream::Map) { store.pad(Stream::Map) } else { Err(ErrorKind::ProgramFailed) };
@@ -391,7 +391,7 @@ impl Map {
                 Ok(()) => {}
                 // Where there is no slot to pad, the part is written once more. The next round pads that.
                 Err(ErrorKind::ProgramFailed) => self.merge_here(part, store)?,
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(())
@@ -403,7 +403,7 @@ impl Map {
     /// Nobody knows whether a page was written as the newest of `lpn`. Its entry, which stays what it was, goes to the
     /// cache, as if it were new: a mount may find that page, and has no more room than the cache.
     #[cold]
-    pub(super) fn doubt<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), FtlError> {
+    pub(super) fn doubt<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<(), Halt> {
         if self.cache.get(lpn).is_none() {
             let at = self.lookup(lpn, store)?;
             self.cache.put(lpn, at, false);

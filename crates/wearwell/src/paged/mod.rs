@@ -12,6 +12,7 @@
 //! | `rescue` | what a mount copies before it serves anything |
 //! | `cleaner` | what is emptied and when |
 //! | `map` | translation pages, their directory, and the cache in front of them |
+//! | `halt` | why a step does not go on, and what the host is told of it |
 //! | `store` | open segments, and how they are filled and erased |
 //! | `table`, `cache` | five bytes for each segment; entries by logical page |
 //! | `config`, `memory` | what fits on a chip; how much memory that takes |
@@ -41,6 +42,7 @@ mod cache;
 mod checkpoint;
 mod cleaner;
 mod config;
+mod halt;
 mod host;
 mod map;
 mod memory;
@@ -155,7 +157,7 @@ impl<N: Nand> PagedFtl<N> {
             }
             let erases = scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES).unwrap_or(0);
             self.store.table.set_erases(seg, erases);
-            self.store.erase(seg)?;
+            self.store.erase(seg).map_err(|halt| self.store.not_opened(halt))?;
         }
         self.store.stats = Stats::default();
         Ok(())

@@ -21,6 +21,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::Nand;
 
+use super::halt::Halt;
 use super::map::{is_place, number_of};
 use super::store::{Store, Stream, is_void};
 use super::table::{SegSet, Use};
@@ -151,7 +152,7 @@ impl<N: Nand> PagedFtl<N> {
 
     #[inline(never)]
     fn recover(&mut self, trusts: bool) -> Result<MountReport, MountError> {
-        if self.take_checkpoint(trusts)? {
+        if self.take_checkpoint(trusts).map_err(|halt| self.store.not_opened(halt))? {
             return Ok(MountReport { clean: true, ..MountReport::default() });
         }
         let parts = self.store.plan.parts as usize;
@@ -170,7 +171,7 @@ impl<N: Nand> PagedFtl<N> {
         for seg in self.store.table.all() {
             let scan = self.scan(seg)?;
             self.take_segment(seg, &scan, &mut found)?;
-            self.take_parts(seg, &scan, &mut found)?;
+            self.take_parts(seg, &scan, &mut found).map_err(|halt| self.store.not_opened(halt))?;
             if self.may_be_newer(&scan, &found) {
                 newer.insert(seg);
             }
@@ -182,7 +183,7 @@ impl<N: Nand> PagedFtl<N> {
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) && newer.contains(seg) {
                 let scan = self.scan(seg)?;
-                self.take_pages(seg, &scan, &found, &latest)?;
+                self.take_pages(seg, &scan, &found, &latest).map_err(|halt| self.store.not_opened(halt))?;
             }
         }
         // Its memory is needed again (`memory::in_mount`).
@@ -192,11 +193,12 @@ impl<N: Nand> PagedFtl<N> {
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
         // Spec M6.
         self.store.next_seq = self.store.next_seq.max(found.greatest_seq + 1);
-        self.count_valid()?;
+        self.count_valid().map_err(|halt| self.store.not_opened(halt))?;
         let before = latest.others().next();
         // If all suspects fade, this page looks like one.
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
-        let (rescued_pages, read_only) = self.make_safe(&latest, &found.unsealed)?;
+        let (rescued_pages, read_only) =
+            self.make_safe(&latest, &found.unsealed).map_err(|halt| self.store.not_opened(halt))?;
         self.store.stats = Stats::default();
         let open_segments = found.unsealed.len();
         Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })
@@ -258,8 +260,8 @@ impl<N: Nand> PagedFtl<N> {
         seg: Seg,
         scan: &SegmentScan,
         wanted: impl Fn(Lpn) -> bool,
-        mut take: impl FnMut(&mut Self, Page) -> Result<(), MountError>,
-    ) -> Result<(), MountError> {
+        mut take: impl FnMut(&mut Self, Page) -> Result<(), Halt>,
+    ) -> Result<(), Halt> {
         if !self.store.table.is_closed(seg) {
             return Ok(());
         }
@@ -279,7 +281,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Enters the translation pages of a segment, but for the latest pages of all, which are only noted.
-    fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
+    fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), Halt> {
         let end = self.map.logical_pages() + self.store.plan.parts;
         self.pages_in(
             seg,
@@ -315,7 +317,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Enters the pages of a segment that are newer than their translation page, but for the suspects.
-    fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found, latest: &Latest) -> Result<(), MountError> {
+    fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found, latest: &Latest) -> Result<(), Halt> {
         let logical_pages = self.map.logical_pages();
         self.pages_in(
             seg,
@@ -334,7 +336,7 @@ impl<N: Nand> PagedFtl<N> {
                     return Ok(());
                 }
                 if !ftl.map.cache.has_room_in_mount(lpn) {
-                    return Err(MountError::NoMemory);
+                    return Err(Halt::NoMemory);
                 }
                 // Known, since `count_valid` does not count what the translation page says of it.
                 ftl.map.cache.put(lpn, at, true);
@@ -344,7 +346,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Counts the valid pages of each segment.
-    fn count_valid(&mut self) -> Result<(), MountError> {
+    fn count_valid(&mut self) -> Result<(), Halt> {
         let Self { map, store, .. } = self;
         for part in 0..store.plan.parts {
             let at = map.place_of(part);

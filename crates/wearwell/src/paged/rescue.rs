@@ -14,13 +14,12 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
+use super::halt::Halt;
 use super::map::is_place;
 use super::mount::{Latest, Page};
 use super::store::Stream;
 use super::table::{SegSet, Table, Use};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::ftl::FtlError;
-use crate::page::MountError;
 use crate::page::log::Log;
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
@@ -33,7 +32,7 @@ const FREE_FOR_SESSION: u32 = 4;
 impl<N: Nand> PagedFtl<N> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
     /// the device is read-only because there is no free segment for that.
-    pub(super) fn make_safe(&mut self, latest: &Latest, unsealed: &SegSet) -> Result<(u32, bool), MountError> {
+    pub(super) fn make_safe(&mut self, latest: &Latest, unsealed: &SegSet) -> Result<(u32, bool), Halt> {
         // Their segments are kept until one is copied.
         latest.suspects().for_each(|page| self.store.gain(page.at));
         self.release_empty();
@@ -76,7 +75,7 @@ impl<N: Nand> PagedFtl<N> {
     /// nothing could be written any more otherwise.
     ///
     /// The suspect comes first: behind a copy with a greater number no mount would know it.
-    fn renew_doubted(&mut self) -> Result<(), MountError> {
+    fn renew_doubted(&mut self) -> Result<(), Halt> {
         // Spec M13.
         self.store.keeps_stale = true;
         for seg in self.store.table.all() {
@@ -99,7 +98,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
-    fn renew(&mut self, seg: Seg) -> Result<(), MountError> {
+    fn renew(&mut self, seg: Seg) -> Result<(), Halt> {
         let is_moved = match self.store.table.is_of_map(seg) {
             true => self.renew_parts(seg)?,
             false => self.move_pages(None, &[seg])?,
@@ -121,7 +120,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Writes the parts in a doubted segment anew, but for those that cannot be read. False if no segment is empty.
-    fn renew_parts(&mut self, seg: Seg) -> Result<bool, MountError> {
+    fn renew_parts(&mut self, seg: Seg) -> Result<bool, Halt> {
         if !self.store.open_whole(Stream::Map, self.store.table.valid(seg))? {
             return Ok(false);
         }
@@ -139,7 +138,7 @@ impl<N: Nand> PagedFtl<N> {
     /// Writes the suspect once more. False if there is no free segment.
     ///
     /// A translation page is not believed: its part is written anew, from what was there before it.
-    fn rescue(&mut self, suspect: &Page) -> Result<bool, MountError> {
+    fn rescue(&mut self, suspect: &Page) -> Result<bool, Halt> {
         // With what programs may fail here, the next segments may be the last ones.
         let is_low = self.store.free_for_data() <= self.store.held();
         let part = self.map.part_in(suspect.lpn);
@@ -149,7 +148,7 @@ impl<N: Nand> PagedFtl<N> {
                 // One slot and one entry are the suspect's own.
                 let room =
                     if is_low { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
-                let victims = self.emptiest_of(room, |_| true)?;
+                let victims = self.emptiest_of(room, |_| true);
                 self.move_pages(Some(suspect), &victims)?
             }
         };
@@ -165,7 +164,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// True if what the suspect holds can also be read where its page lay before: that lasts.
-    fn is_copy(&mut self, suspect: &Page) -> Result<bool, MountError> {
+    fn is_copy(&mut self, suspect: &Page) -> Result<bool, Halt> {
         let original = self.map.lookup(suspect.lpn, &mut self.store)?;
         let page = self.map.lend();
         if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, page)? {
@@ -177,7 +176,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Copies segments without a summary to others that get one, until few are left: sessions that end in a cut would
     /// leave more and more of them.
-    fn join_unsealed(&mut self, unsealed: &SegSet) -> Result<(), MountError> {
+    fn join_unsealed(&mut self, unsealed: &SegSet) -> Result<(), Halt> {
         let is_left = |table: &Table, seg| unsealed.contains(seg) && table.is_closed(seg) && !table.is_of_map(seg);
         let mut left = u32::MAX;
         loop {
@@ -191,7 +190,7 @@ impl<N: Nand> PagedFtl<N> {
             if self.map.cache.is_over() && !self.move_parts(None, true)? {
                 return Ok(());
             }
-            let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg))?;
+            let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg));
             if victims.is_empty() || self.map.cache.is_over() || !self.move_pages(None, &victims)? {
                 return Ok(());
             }
@@ -201,7 +200,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Makes segments free, or room in the cache, if there is too little of it. False if there is enough, or no more
     /// can be had.
-    fn free_more(&mut self) -> Result<bool, MountError> {
+    fn free_more(&mut self) -> Result<bool, Halt> {
         let (entries, map_segments) = (self.map.cache.len(), self.store.map_segments());
         if self.map.cache.is_over() || map_segments >= self.store.plan.map_segments {
             self.move_parts(None, true)?;
@@ -211,7 +210,7 @@ impl<N: Nand> PagedFtl<N> {
         if free >= held + FREE_FOR_SESSION {
             return Ok(false);
         }
-        let victims = self.emptiest_of(self.most_moved(), |_| true)?;
+        let victims = self.emptiest_of(self.most_moved(), |_| true);
         let is_gain = victims.len() > 1 || free < FREE_TO_CLEAN.max(held) && !victims.is_empty();
         if is_gain {
             self.move_pages(None, &victims)?;
@@ -225,11 +224,11 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// The emptiest segments of those that are wanted and hold data, as many as `room` pages can empty.
-    fn emptiest_of(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Result<Vec<Seg>, MountError> {
+    fn emptiest_of(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Vec<Seg> {
         self.emptiest_in(room, |seg| !self.store.table.is_of_map(seg) && wanted(seg))
     }
 
-    fn emptiest_in(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Result<Vec<Seg>, MountError> {
+    fn emptiest_in(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Vec<Seg> {
         let table = &self.store.table;
         // Each holds a page at least.
         let (mut chosen, mut room) = (Vec::with_capacity(room as usize), room);
@@ -239,7 +238,7 @@ impl<N: Nand> PagedFtl<N> {
             room = left;
             chosen.push(seg);
         }
-        Ok(chosen)
+        chosen
     }
 
     fn pages_of(&self, segments: &[Seg]) -> u32 {
@@ -247,7 +246,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Copies a suspect page, and all pages of these segments. False if no segment is free.
-    fn move_pages(&mut self, suspect: Option<&Page>, victims: &[Seg]) -> Result<bool, MountError> {
+    fn move_pages(&mut self, suspect: Option<&Page>, victims: &[Seg]) -> Result<bool, Halt> {
         let pages = self.pages_of(victims) + u32::from(suspect.is_some());
         if !self.store.open_whole(Stream::Host, pages.min(self.most_moved()))? {
             return Ok(false);
@@ -276,9 +275,9 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Copies a page, which is the newest of its logical page. False if it cannot be read.
-    fn move_newest(&mut self, lpn: Lpn, from: Ppn) -> Result<bool, MountError> {
+    fn move_newest(&mut self, lpn: Lpn, from: Ppn) -> Result<bool, Halt> {
         if !self.map.cache.has_room_in_mount(lpn) {
-            return Err(MountError::NoMemory);
+            return Err(Halt::NoMemory);
         }
         let old = self.map.lookup(lpn, &mut self.store)?;
         match self.store.append_copy(Stream::Host, lpn, from) {
@@ -294,10 +293,10 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Writes a suspect part anew, and with `cleans` those in the emptiest segments of translation pages and those with
     /// most entries in the cache. False if no segment is free.
-    fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, MountError> {
+    fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, Halt> {
         let first = u32::from(suspect.is_some());
         let room = if cleans { self.most_moved() - first } else { 0 };
-        let victims = self.emptiest_in(room, |seg| self.store.table.is_of_map(seg))?;
+        let victims = self.emptiest_in(room, |seg| self.store.table.is_of_map(seg));
         let cached = if cleans { self.map.cache.parts(self.store.plan.per_part) } else { 0 };
         let pages = (first + self.pages_of(&victims) + cached).min(self.most_moved());
         if pages == 0 || !self.store.open_whole(Stream::Map, pages)? {
@@ -321,15 +320,15 @@ impl<N: Nand> PagedFtl<N> {
         Ok(true)
     }
 
-    fn merge_whole(&mut self, part: u32) -> Result<(), MountError> {
-        self.map.merge_here(part, &mut self.store).map_err(|error| match error {
-            FtlError::Chip(error) => self.broken(error),
-            error => error.into(),
+    fn merge_whole(&mut self, part: u32) -> Result<(), Halt> {
+        self.map.merge_here(part, &mut self.store).map_err(|halt| match halt {
+            Halt::Chip(error) => self.broken(error),
+            halt => halt,
         })
     }
 
     /// Pads the segment that counts as a whole. Now it counts.
-    fn end_whole(&mut self) -> Result<(), MountError> {
+    fn end_whole(&mut self) -> Result<(), Halt> {
         if let Err(error) = self.store.end_whole() {
             return Err(self.broken(error));
         }
@@ -338,7 +337,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// A program failed, so that what was copied will not count.
-    fn broken(&mut self, error: ErrorKind) -> MountError {
+    fn broken(&mut self, error: ErrorKind) -> Halt {
         self.begins_again |= error == ErrorKind::ProgramFailed;
         error.into()
     }

@@ -3,9 +3,11 @@
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::config::Plan;
+use super::halt::{Halt, NO_PAGE};
 use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
+use crate::page::MountError;
 use crate::page::log::{Kind, Log, MapLog, SegmentScan, Source, Tag};
 use crate::stats::Stats;
 
@@ -184,9 +186,30 @@ impl<N: Nand> Store<N> {
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
     /// suspects the last page only. So nothing is written behind it.
-    pub(super) fn worn_out(&mut self) -> FtlError {
+    pub(super) fn worn_out(&mut self) -> Halt {
         self.read_only |= self.has_failed;
-        FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments }
+        Halt::WornOut
+    }
+
+    /// What the host is told of a command on page `lpn` that has not gone on.
+    #[inline(never)]
+    pub(super) fn told(&self, halt: Halt, lpn: Lpn) -> FtlError {
+        match halt {
+            Halt::WornOut => FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments },
+            Halt::Unreadable => FtlError::Unreadable { lpn },
+            Halt::NoMemory => unreachable!("only a mount enters pages without making room for them"),
+            Halt::Chip(kind) => FtlError::Chip(kind),
+        }
+    }
+
+    /// The error of a mount or a format that has not gone on.
+    #[inline(never)]
+    pub(super) fn not_opened(&self, halt: Halt) -> MountError {
+        match halt {
+            Halt::NoMemory => MountError::NoMemory,
+            Halt::Chip(kind) => MountError::Chip(kind),
+            halt => self.told(halt, NO_PAGE).into(),
+        }
     }
 
     /// Counts the segments anew, after the table was filled.
@@ -258,7 +281,7 @@ impl<N: Nand> Store<N> {
 
     /// Opens a segment for a stream that has none: the least worn of the free ones, or the most worn, for data that
     /// rests. False if none is free.
-    pub(super) fn open(&mut self, stream: Stream, for_rest: bool) -> Result<bool, FtlError> {
+    pub(super) fn open(&mut self, stream: Stream, for_rest: bool) -> Result<bool, Halt> {
         assert!(!self.has_room(stream), "a stream fills one segment at a time");
         // An erase or a program that fails retires its segment, so each round has one less.
         loop {
@@ -278,10 +301,10 @@ impl<N: Nand> Store<N> {
             match self.log.open(seg, stream.class(), self.next_seq) {
                 Ok(_) => {}
                 Err(ErrorKind::ProgramFailed) => {
-                    self.retire(seg).map_err(FtlError::Chip)?;
+                    self.retire(seg)?;
                     continue;
                 }
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => return Err(error.into()),
             }
             self.set_of_map(seg, stream == Stream::Map);
             self.set_use(seg, Use::Open);
@@ -403,8 +426,8 @@ impl<N: Nand> Store<N> {
     }
 
     /// Ends all open segments.
-    pub(super) fn seal_all(&mut self) -> Result<(), FtlError> {
-        Stream::ALL.into_iter().try_for_each(|stream| self.seal(stream)).map_err(FtlError::Chip)
+    pub(super) fn seal_all(&mut self) -> Result<(), ErrorKind> {
+        Stream::ALL.into_iter().try_for_each(|stream| self.seal(stream))
     }
 
     fn close(&mut self, stream: Stream, to: Use) {
@@ -418,8 +441,8 @@ impl<N: Nand> Store<N> {
 /// Segments that count as a whole or not at all (Spec M3).
 impl<N: Nand> Store<N> {
     /// Opens one for so many pages, and ends the one that the stream has. False if none is free.
-    pub(super) fn open_whole(&mut self, stream: Stream, pages: u32) -> Result<bool, FtlError> {
-        self.seal(stream).map_err(FtlError::Chip)?;
+    pub(super) fn open_whole(&mut self, stream: Stream, pages: u32) -> Result<bool, Halt> {
+        self.seal(stream)?;
         // The slot behind the last page: the mark takes slot 0.
         let end = pages + 1;
         loop {
@@ -433,7 +456,7 @@ impl<N: Nand> Store<N> {
             match self.fill_slot(stream, mark) {
                 Ok(_) => break,
                 Err(ErrorKind::ProgramFailed) => {}
-                Err(error) => return Err(FtlError::Chip(error)),
+                Err(error) => return Err(error.into()),
             }
         }
         self.stats.meta_programs += 1;
@@ -468,13 +491,13 @@ impl<N: Nand> Store<N> {
 impl<N: Nand> Store<N> {
     /// Erases a segment of which nothing counts, and makes it free. One that failed is retired. False if it is free no
     /// more.
-    pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
+    pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, Halt> {
         assert!(self.table.valid(seg) == 0, "only what holds nothing is erased");
         if self.table.used_for(seg) == Use::Failing {
-            self.retire(seg).map_err(FtlError::Chip)?;
+            self.retire(seg)?;
             return Ok(false);
         }
-        self.end_checkpoint().map_err(FtlError::Chip)?;
+        self.end_checkpoint()?;
         let erases = self.table.erases(seg) + 1;
         match self.log.erase(seg, erases) {
             Ok((_, programmed)) => {
@@ -485,13 +508,13 @@ impl<N: Nand> Store<N> {
                 Ok(true)
             }
             Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
-                self.retire(seg).map_err(FtlError::Chip)?;
+                self.retire(seg)?;
                 Ok(false)
             }
             Err(error) => {
                 // It may be erased or not, and is erased again before it is used.
                 self.set_use(seg, Use::Stale);
-                Err(FtlError::Chip(error))
+                Err(error.into())
             }
         }
     }

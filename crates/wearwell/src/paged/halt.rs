@@ -1,0 +1,28 @@
+//! Why a step of the engine does not go on.
+
+use wearwell_flash::ErrorKind;
+
+use crate::addr::Lpn;
+
+/// Why a step of the engine does not go on. It fits into a register: with the errors that a host is told, passing them
+/// on took a twentieth of the engine's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// There is no segment for a page.
+    WornOut,
+    /// The host's page is lost.
+    Unreadable,
+    /// The cache has no room for what a mount finds.
+    NoMemory,
+    /// The chip failed.
+    Chip(ErrorKind),
+}
+
+/// For commands that read no page of the host's.
+pub(super) const NO_PAGE: Lpn = Lpn(u32::MAX);
+
+impl From<ErrorKind> for Halt {
+    fn from(kind: ErrorKind) -> Self {
+        Self::Chip(kind)
+    }
+}
