@@ -141,3 +141,20 @@ fn pages_that_an_erase_has_taken_are_no_holes() {
          15:41442, mount, cut 2:15700, mount, mount",
     );
 }
+
+/// A page that no flush had followed was hit by a cut, and so were a merge of it and the erase of that merge. Behind 22
+/// mounts in a row that were cut, the page faded; then the first page of what was left of the merge counted as certain,
+/// and faded as well: an error.
+#[test]
+fn a_page_behind_many_cut_mounts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=72 dies=2 paired-pages=2 mixed-erases
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=1072 endurance=100000 seed=8017926668272990473",
+        "write 81 82 83 84, mount, cut 1:14137, write 80, cut 5:1412, mount, cut 0:48203, mount, cut 0:31149, mount,
+         cut 5:12995, mount, cut 2:49370, mount, cut 4:47911, mount, cut 4:28072, mount, cut 5:29577, mount, cut
+         2:3046, mount, cut 3:19820, mount, cut 4:60703, mount, cut 1:6938, mount, cut 0:49229, mount, cut 0:12752,
+         mount, cut 2:42942, mount, cut 5:25196, mount, cut 5:10252, mount, cut 0:5811, mount, cut 2:19478, mount, cut
+         3:52242, mount, mount",
+    );
+}

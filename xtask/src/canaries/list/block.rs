@@ -135,6 +135,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("what_a_decayed_merge_was_made")),
     },
     Canary {
+        name: "left-of-merge",
+        rule: "B12",
+        broken: "of a merge whose commit cannot be read all but the last group is certain",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "let first = if scanned.lacks_commit() { 0 }",
+        to: "let first = if !BROKEN && scanned.lacks_commit() { 0 }",
+        crash: missed(Run::Crash("block::block_storms")),
+        torture: caught(Run::Kept("a_page_behind_many_cut_mounts")),
+    },
+    Canary {
         name: "last-commit",
         rule: "B12",
         broken: "the last commit is served where it is",

@@ -161,15 +161,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B12.7.
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
             let end = scanned.programmed();
-            let first = (end - 1) / self.shape.group * self.shape.group;
+            // Of a merge it may be what cut erases have left: any page of it may fade.
+            let first = if scanned.lacks_commit() { 0 } else { (end - 1) / self.shape.group * self.shape.group };
             let is_full = end.is_multiple_of(self.shape.group) || end == self.shape.pages;
             if !is_full || scanned.tags[first as usize..end as usize].contains(&TagRead::Unreadable) {
                 recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
-            }
-            // A cut erase may have made the page with the commit unreadable, where none was programmed.
-            let last = scanned.tags.iter().rposition(|tag| matches!(tag, TagRead::Tag(_)));
-            if let Some(last) = last.filter(|_| scanned.lacks_commit()) {
-                recovery.fragile.extend(self.group_of(self.page_in(scanned.seg, last as u32)));
             }
         }
         // What has faded can fade no more: this mount does without it.
