@@ -158,3 +158,15 @@ fn a_page_behind_many_cut_mounts() {
          3:52242, mount, mount",
     );
 }
+
+/// A mount began to erase the third data block of a logical block, and the commit of the second faded. All that showed
+/// that the third was not whole was its first page, which seemed to have decayed.
+#[test]
+fn a_third_block_beside_a_commit_that_fades() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=19 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=log-block recycle=periodic log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=43 endurance=100000 seed=10742439609203291879",
+        "cut 5:24091, write 27+16, cut 2:36604, mount, cut 3:25383, mount, cut 0:2834, mount, mount",
+    );
+}

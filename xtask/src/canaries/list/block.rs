@@ -15,6 +15,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_group_of_a_replacement_block_was_open")),
     },
     Canary {
+        name: "faded-older",
+        rule: "B8",
+        broken: "a commit with a whole group counts beside an older one that has faded",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "if self.has_whole_group(&merged) && !self.may_lack_commit(commit.lbn, recovery) {",
+        to: "if self.has_whole_group(&merged) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
+        crash: missed(Run::Crash("block::block_storms")),
+        torture: caught(Run::Kept("a_third_block_beside_a_commit")),
+    },
+    Canary {
         name: "held-pages",
         rule: "B8",
         broken: "a data block counts though pages of it were erased",

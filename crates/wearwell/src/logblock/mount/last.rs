@@ -262,8 +262,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
-        // Spec B8.6.
-        if self.has_whole_group(&merged) {
+        // Spec B8.6. If the commit of another block has faded, there was an older one.
+        if self.has_whole_group(&merged) && !self.may_lack_commit(commit.lbn, recovery) {
             return Ok(true);
         }
         // Spec B8.5.
@@ -302,9 +302,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         found
     }
 
+    /// True if a data block of a logical block may have been found whose commit cannot be read: a merge, or a log block
+    /// that one may have completed.
+    fn may_lack_commit(&self, lbn: Lbn, recovery: &Recovery) -> bool {
+        let is_of = |scanned: &Scanned| scanned.lbns(&self.map).next() == Some(lbn);
+        let is_data = |scanned: &Scanned| scanned.lacks_commit() || self.may_be_in_place(scanned, lbn);
+        let mut ended = recovery.scanned.iter().filter(|scanned| scanned.tags.last() == Some(&TagRead::Unreadable));
+        ended.any(|scanned| is_of(scanned) && is_data(scanned))
+    }
+
     /// True if each page of a commit's group was programmed and can be read. Then no cut has hit the commit, and no
     /// mount has begun to erase its block because of one: what cannot be read before the group has decayed. With an
-    /// older commit beside it that proves nothing, since a mount may have begun to erase the third block of three.
+    /// older commit beside it that proves nothing, since a mount may have begun to erase the third block of three; nor
+    /// with one that cannot be read any more.
     fn has_whole_group(&self, merged: &Scanned) -> bool {
         let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
         merged.tags[group as usize..].iter().all(|tag| matches!(tag, TagRead::Tag(_)))
