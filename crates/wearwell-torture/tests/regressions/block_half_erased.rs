@@ -170,3 +170,15 @@ fn a_third_block_beside_a_commit_that_fades() {
         "cut 5:24091, write 27+16, cut 2:36604, mount, cut 3:25383, mount, cut 0:2834, mount, mount",
     );
 }
+
+/// All that was left of a chip was a page of padding in a half-erased stripe. It faded between two reads of a mount,
+/// and the chip was called foreign.
+#[test]
+fn a_page_that_fades_while_a_mount_asks_whose_it_is() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=108 dies=3 paired-pages=4 mixed-erases
+         block blocks-per-segment=3 scheme=fast recycle=periodic log-blocks=6 wear=none reclaim=at-once
+         logical-pages=327 endurance=100 seed=16121860720760980819",
+        "write 192, cut 2:48730, flush, cut 1:37114, mount, cut 2:24690, mount, mount",
+    );
+}

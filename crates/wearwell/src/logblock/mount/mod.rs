@@ -412,9 +412,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             for page in 0..self.shape.pages {
                 let at = self.page_in(seg, page);
+                // The tag first: a page that a cut has hit may read well once.
+                let is_ours = matches!(self.pages.tag(at)?, TagRead::Tag(_));
                 match self.pages.is_blank(at)? {
                     Some(true) => {}
-                    Some(false) if !matches!(self.pages.tag(at)?, TagRead::Tag(_)) => return Err(MountError::Foreign),
+                    Some(false) if !is_ours => return Err(MountError::Foreign),
                     Some(false) | None => is_blank = false,
                 }
             }
