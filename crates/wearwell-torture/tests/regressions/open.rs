@@ -3,29 +3,6 @@
 
 use super::assert_holds;
 
-/// Translation pages decay behind a cut; a page of which no copy has decayed is an error. No row of the table of
-/// promises speaks of the map on flash.
-#[test]
-#[ignore = "open: a page becomes an error"]
-fn a_page_with_an_earlier_copy_that_decayed() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=42 dies=2 paired-pages=1 any-order paged
-         blocks-per-segment=2 cache-entries=3 logical-pages=46 endurance=100000 seed=3159391539953118677",
-        "write 23+3, decay 1, write 1, cut 2:37396, mount, decay 24669, mount, decay 0, mount, write 2, mount",
-    );
-}
-
-/// A translation page decays behind a cut, and what it had does not fit a cache of three entries.
-#[test]
-#[ignore = "open: the mount is refused"]
-fn a_translation_page_that_decayed_behind_a_cut() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=54 dies=2 paired-pages=1 paged
-         blocks-per-segment=2 cache-entries=3 logical-pages=16 endurance=100 seed=10385239304992045698",
-        "write 3 4 5 6 7 8 9 10 11, cut 1:35406, write 7, mount, write 15, decay 8, mount",
-    );
-}
-
 /// Without spare bytes, with mixed erases and pages that decay: a page of which no copy has decayed is an error.
 #[test]
 #[ignore = "open: a page becomes an error"]

@@ -55,6 +55,16 @@ fn what_an_erase_has_left_of_a_rescue_is_copied() {
     );
 }
 
+/// A translation page decayed behind a cut. What it had did not fit a cache of three entries, so the mount was refused.
+#[test]
+fn a_translation_page_that_decayed_behind_a_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=54 dies=2 paired-pages=1 paged
+         blocks-per-segment=2 cache-entries=3 logical-pages=16 endurance=100 seed=10385239304992045698",
+        "write 3 4 5 6 7 8 9 10 11, cut 1:35406, write 7, mount, write 15, decay 8, mount",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

@@ -35,7 +35,7 @@ pub(super) fn is_place(at: Ppn) -> bool {
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) cache: Cache,
-    /// Where each part lies.
+    /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
     directory: Box<[Ppn]>,
     /// The part in `page`. It is as on flash, or newer.
     loaded: Option<u32>,
@@ -94,6 +94,17 @@ impl Map {
     /// A mount has found a part.
     pub(super) fn set_place(&mut self, part: u32, at: Ppn) {
         self.directory[part as usize] = at;
+    }
+
+    /// A mount finds more entries than there is room for, because a version of some part has decayed. Drops those of
+    /// the part with most, which is [gathered](Self::gather) from now on. False if no part has any.
+    #[cold]
+    pub(super) fn lose_fullest(&mut self) -> bool {
+        // Spec M14.
+        let Some(part) = self.cache.fullest(self.plan.per_part) else { return false };
+        self.cache.remove(&self.covered(part));
+        self.set_place(part, LOST);
+        true
     }
 
     /// The logical pages of a part.
@@ -157,7 +168,10 @@ impl Map {
         self.loaded = None;
         let at = self.place_of(part);
         let mut lasts = true;
-        if at.is_some() {
+        if at == LOST {
+            self.gather(part, store)?;
+            lasts = false;
+        } else if at.is_some() {
             match store.log.read(at, self.page_of(part), &mut self.page) {
                 Ok(report) => lasts = !report.refresh_soon,
                 Err(ErrorKind::Uncorrectable) => {

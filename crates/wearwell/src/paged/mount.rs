@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use wearwell_flash::Nand;
 
 use super::halt::Halt;
-use super::map::{is_place, number_of};
+use super::map::{LOST, is_place, number_of};
 use super::store::{Store, Stream, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
@@ -99,6 +99,8 @@ struct Found {
     headers: u64,
     /// Segments whose erase count cannot be read.
     unknown: SegSet,
+    /// A version of some translation page may have decayed: a slot for one cannot be read that no cut has hit.
+    has_gaps: bool,
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -165,6 +167,7 @@ impl<N: Nand> PagedFtl<N> {
             known_erases: 0,
             headers: 0,
             unknown: SegSet::new(self.store.table.segments()),
+            has_gaps: false,
         };
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
         let mut newer = SegSet::new(self.store.table.segments());
@@ -188,6 +191,11 @@ impl<N: Nand> PagedFtl<N> {
         }
         // Its memory is needed again (`memory::in_mount`).
         drop(newer);
+        // Spec M14. A suspect is copied, which takes an entry, too.
+        let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
+        if let Some(page) = latest.suspects().next().filter(|page| found.has_gaps && is_data(page)) {
+            self.make_room_in_mount(page.lpn, &found).map_err(|halt| self.store.not_opened(halt))?;
+        }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
@@ -238,6 +246,7 @@ impl<N: Nand> PagedFtl<N> {
         self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
         if !scan.sealed {
             found.unsealed.insert(seg);
+            found.has_gaps |= Stream::is_of_map(scan.class) && scan.gone.iter().any(|&slot| slot < scan.suspect_from);
         }
         Ok(())
     }
@@ -324,8 +333,9 @@ impl<N: Nand> PagedFtl<N> {
             scan,
             |lpn| lpn.0 < logical_pages,
             |ftl, Page { lpn, at, seq, .. }| {
-                // Spec M2.
-                let is_newer = seq > found.parts[ftl.map.part_for(lpn) as usize];
+                // Spec M2, M14.
+                let part = ftl.map.part_for(lpn);
+                let is_newer = seq > found.parts[part as usize] && ftl.map.place_of(part) != LOST;
                 if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
                     return Ok(());
                 }
@@ -335,14 +345,23 @@ impl<N: Nand> PagedFtl<N> {
                 {
                     return Ok(());
                 }
-                if !ftl.map.cache.has_room_in_mount(lpn) {
-                    return Err(Halt::NoMemory);
+                ftl.make_room_in_mount(lpn, found)?;
+                if ftl.map.place_of(part) != LOST {
+                    // Known, since `count_valid` does not count what the translation page says of it.
+                    ftl.map.cache.put(lpn, at, true);
                 }
-                // Known, since `count_valid` does not count what the translation page says of it.
-                ftl.map.cache.put(lpn, at, true);
                 Ok(())
             },
         )
+    }
+
+    /// Makes room for the entry of a page, or loses its part.
+    fn make_room_in_mount(&mut self, lpn: Lpn, found: &Found) -> Result<(), Halt> {
+        if self.map.cache.has_room_in_mount(lpn) || found.has_gaps && self.map.lose_fullest() {
+            Ok(())
+        } else {
+            Err(Halt::NoMemory)
+        }
     }
 
     /// Counts the valid pages of each segment.
@@ -353,7 +372,9 @@ impl<N: Nand> PagedFtl<N> {
             if !at.is_some() {
                 continue;
             }
-            store.gain(at);
+            if at != LOST {
+                store.gain(at);
+            }
             map.load(part, store)?;
             for lpn in map.covered(part).map(Lpn) {
                 let at = map.entry(lpn);

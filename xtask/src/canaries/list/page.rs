@@ -335,6 +335,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue_is_copied")),
     },
     Canary {
+        name: "map-overflow",
+        rule: "M14",
+        broken: "a mount is refused if too many pages are newer than a version of a translation page",
+        file: "crates/wearwell/src/paged/mount.rs",
+        from: "|| found.has_gaps && self",
+        to: "|| !BROKEN && found.has_gaps && self",
+        crash: caught(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("a_translation_page_that_decayed_behind_a_cut")),
+    },
+    Canary {
         name: "map-suspects",
         rule: "M5",
         broken: "no page is suspect",
