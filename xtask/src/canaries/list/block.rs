@@ -31,7 +31,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/mod.rs",
         from: "if scanned.lacks_held(held.into(), tag.seq) {",
         to: "if !BROKEN && scanned.lacks_held(held.into(), tag.seq) {",
-        crash: missed(Run::Crash("block_storms::")),
+        crash: caught(Run::Crash("retold::block_mapping_with_half_erased")),
         torture: caught(Run::Kept("pages_that_an_erase_has_taken")),
     },
     Canary {
