@@ -41,7 +41,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "is_commit && !alone.contains(&at)",
         to: "is_commit && (BROKEN || !alone.contains(&at))",
-        crash: missed(Run::Crash("block::block_storms")),
+        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
         torture: caught(Run::Kept("a_commit_whose_own_page")),
     },
     Canary {

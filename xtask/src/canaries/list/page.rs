@@ -51,7 +51,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand.rs",
         from: "recorded = slot + 1;",
         to: "recorded = if BROKEN && !gone.is_empty() { recorded } else { slot + 1 };",
-        crash: missed(Run::Crash("damage")),
+        crash: caught(Run::Crash("retold::page_mapping")),
         torture: caught(Run::Kept("what_lies_behind_a_rescue")),
     },
     Canary {
