@@ -3,20 +3,6 @@
 
 use super::assert_holds;
 
-/// Without spare bytes, with mixed erases and pages that decay: a page of which no copy has decayed is an error.
-#[test]
-#[ignore = "open: a page becomes an error"]
-fn a_rescue_with_mixed_erases_and_decay() {
-    assert_holds(
-        "nand page-bytes=2048 spare-bytes=0 pages-per-block=12 blocks=7 dies=1 paired-pages=1 mixed-erases page
-         blocks-per-segment=1 policies=idle:3:4:5/greedy/single/none/at-once checkpoint logical-pages=4 endurance=100
-         seed=11811270419482104102",
-        "write 0+4, discard 12+4, flush, write 1 2+2 0 0, mount, write 0 0 0 1 2 1, mount, write 0 0 1 0, mount, write
-         0 2 0, decay 50203, write 0 0, decay 2, write 0, mount, cut 3:40059, write 3, mount, part 6 12+4@1, flush,
-         write 0 0, cut 4:8592, part 0+10, decay 49931, mount, part 3+4@2, flush, mount",
-    );
-}
-
 /// `fast`, with cut mounts and pages that decay: a flushed page reads as zeros.
 #[test]
 #[ignore = "open: flushed data is lost"]

@@ -465,3 +465,17 @@ fn another_copy_of_a_suspect_page_is_read() {
          mount, cut 5:61149, write 13, fail 8:791, mount, fail 3:20915, cut 6:63829, write 10, mount",
     );
 }
+
+/// The erase of a segment was cut, and then the copy of one of its pages decayed. So it seemed to be needed for that
+/// page, and was read for another one, of which a copy that lasts lay elsewhere. That page faded.
+#[test]
+fn a_lone_page_where_an_erase_shows() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=0 pages-per-block=12 blocks=7 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=idle:3:4:5/greedy/single/none/at-once checkpoint logical-pages=4 endurance=100
+         seed=11811270419482104102",
+        "write 0+4, discard 12+4, flush, write 1 2+2 0 0, mount, write 0 0 0 1 2 1, mount, write 0 0 1 0, mount, write
+         0 2 0, decay 50203, write 0 0, decay 2, write 0, mount, cut 3:40059, write 3, mount, part 6 12+4@1, flush,
+         write 0 0, cut 4:8592, part 0+10, decay 49931, mount, part 3+4@2, flush, mount",
+    );
+}

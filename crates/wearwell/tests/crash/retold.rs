@@ -83,8 +83,8 @@ impl<'a> History<'a> {
 
 /// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
 /// kept-merge half-erased-merge no-room block-between last-segment half-erased shown-erase erase-count completed-log
-/// held-pages map-doubted`): too few do to be met by chance.
-const LOST: [(&str, u64); 15] = [
+/// held-pages map-doubted shown-copy`): too few do to be met by chance.
+const LOST: [(&str, u64); 16] = [
     ("half_erased_blocks_give_way_to_the_rescue", 865),
     ("what_an_undone_merge_has_read_outlasts_it", 709),
     ("a_cut_merge_that_is_kept_is_merged_first", 9240),
@@ -100,6 +100,7 @@ const LOST: [(&str, u64); 15] = [
     ("what_an_erase_has_left_of_a_rescue_is_copied", 15718),
     ("pages_that_an_erase_has_taken_are_no_holes", 30694),
     ("pages_that_an_erase_has_taken_are_no_holes", 31154),
+    ("another_copy_of_a_suspect_page_is_read", 34),
 ];
 
 /// Draws with other pages that decay, by their numbers: those of the torture name others here. With them an engine
@@ -111,10 +112,8 @@ const DECAYED: [(&str, &[u64], u64); 4] = [
     ("what_lies_behind_a_rescue_shows_that_it_ended", &[1395, 1124], 3076),
 ];
 
-/// Draws that fail. A cut erase leaves each page its own way there. In the first one pages decay as well: either a page
-/// is lost that must not be, or the model excuses too little. In the second one a flushed page is lost by cuts alone.
-const OPEN: [(&str, u64); 2] =
-    [("another_copy_of_a_suspect_page_is_read", 34), ("pages_that_an_erase_has_taken_are_no_holes", 33792)];
+/// A draw that fails: a flushed page is lost by cuts alone. A cut erase leaves each page its own way there.
+const OPEN: [(&str, u64); 1] = [("pages_that_an_erase_has_taken_are_no_holes", 33792)];
 
 /// Characters of a long history.
 const LONG: usize = 1000;
@@ -229,13 +228,10 @@ fn map_on_flash() {
 }
 
 #[test]
-#[ignore = "open: they fail"]
-fn open_draws() {
-    let sources = [
-        include_str!("../../../wearwell-torture/tests/regressions/page_mounts.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
-    ];
-    for history in sources.into_iter().flat_map(History::all) {
+#[ignore = "open: it fails"]
+fn open_draw() {
+    let source = include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs");
+    for history in History::all(source) {
         let open = OPEN.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
         history.tell(open);
     }

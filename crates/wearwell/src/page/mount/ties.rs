@@ -3,9 +3,10 @@
 //! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
 //! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
 //! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
-//! other copy. A copy in a needed segment lasts. A page without such a copy is copied once more, as if a cut had hit
-//! it.
+//! other copy. A copy in a needed segment lasts; unless that page cannot be read and an erase shows there, for then the
+//! other copy may have decayed. A page without such a copy is copied once more, as if a cut had hit it.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery};
@@ -101,20 +102,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
-    /// read more and more of them. Where a record is gone, what seems to be needed may not be; and that record may be
-    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there.
+    /// read more and more of them. But if the page that a segment seems to be needed for cannot be read, the copy for
+    /// which the erase began may be gone. Where a record is gone, what seems to be needed may not be; and that record
+    /// may be what makes a segment look as if it was being erased, so that no suspect copy takes the place of one
+    /// there. But one whose erase shows was being erased, whatever has decayed.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
-            let is_certain = !self.misses_copies && self.is_needed(seg, ties);
-            if !is_certain && self.alloc.log.is_half_erased(seg)? {
+            let is_needed = !self.misses_copies && self.is_needed(seg, ties);
+            // Spec P5.
+            let is_doomed = match is_needed {
+                true => !self.holds_lone_page(seg, ties)? && self.alloc.log.shows_erase(seg)?,
+                false => self.alloc.log.is_half_erased(seg)?,
+            };
+            if is_doomed {
                 doomed.push(seg);
             }
         }
         for tie in &mut *ties {
             let current = self.place_of(tie.lpn);
             let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
-            let is_doubted = self.misses_records() && is_suspect(tie.at);
+            let may_have_decayed = is_better && self.misses_records() && is_suspect(tie.at);
+            let is_doubted = may_have_decayed && !self.alloc.log.shows_erase(self.segment_of(current))?;
             if is_better && !is_doubted && self.holds(tie.at, tie.lpn)? {
                 self.alloc.index.repoint(tie.lpn, tie.at);
                 tie.at = current;
@@ -144,6 +153,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // A page of which there are three copies is in the list twice.
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
+    }
+
+    /// True if the first page in a segment without another copy in `ties` can be read.
+    fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
+        let valid = self.alloc.table().valid(seg) as usize;
+        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
+        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
+        let is_lone = |&(_, lpn): &(u32, Lpn)| ties.iter().all(|tie| tie.lpn != lpn);
+        let Some((slot, lpn)) = slots[..live].iter().copied().zip(lpns).find(is_lone) else { return Ok(false) };
+        self.holds(self.alloc.index.slots().page(seg, slot), lpn)
     }
 
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
