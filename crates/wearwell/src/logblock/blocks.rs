@@ -67,12 +67,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.free.add(seg, by_wear);
     }
 
-    /// As [`add_free`](Self::add_free), but it is taken behind all that are free now, however little it is worn.
-    pub(super) fn add_free_as_last(&mut self, seg: Seg) {
-        self.uses[seg.index()] = Use::Free;
-        self.free.add(seg, self.config.wear.opens_least_worn().then_some(u32::MAX));
-    }
-
     /// Erases a segment. False if that failed, and it was retired.
     pub(super) fn erase(&mut self, seg: Seg) -> Result<bool, FtlError> {
         assert!(self.clean_mark.is_none(), "the mark of a clean shutdown goes first");

@@ -165,16 +165,6 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
-        name: "made-of",
-        rule: "B13",
-        broken: "blocks of which no page can be read are taken in turn",
-        file: "crates/wearwell/src/logblock/mount/clear.rs",
-        from: "recovery.unreadable.iter().any(|scanned| scanned.seg == *seg);",
-        to: "!BROKEN && recovery.unreadable.iter().any(|scanned| scanned.seg == *seg);",
-        crash: missed(Run::Crash("block::block_storms")),
-        torture: caught(Run::Kept("what_a_cut_merge_was_made_of")),
-    },
-    Canary {
         name: "older-blocks",
         rule: "B13",
         broken: "older data blocks are erased before the last commit lasts",

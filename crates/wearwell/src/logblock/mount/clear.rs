@@ -118,17 +118,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.erases[seg.index()] = mean;
         }
         self.spread = EraseSpread::of(self.good_erases());
-        // Spec B13.9.
-        let is_unreadable = |seg: &Seg| recovery.unreadable.iter().any(|scanned| scanned.seg == *seg);
-        let (unreadable, erased): (Vec<Seg>, Vec<Seg>) = recovery.blank.iter().partition(|seg| is_unreadable(seg));
-        for seg in erased {
+        for &seg in &recovery.blank {
             // Spec B14: what reads as erased behind a cut may be weak.
             self.suspect[seg.index()] |= !recovery.continues;
             self.add_free(seg);
-        }
-        for seg in unreadable {
-            self.suspect[seg.index()] = true;
-            self.add_free_as_last(seg);
         }
         match recovery.mark {
             Some(mark) if recovery.report.clean => self.clean_mark = Some(mark.seg),
