@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(table.erases(seg), 0x12_3456);
         table.clear_valid(seg);
         table.lose(seg);
-        assert_eq!((table.valid(seg), table.used_for(seg)), (0, Use::Bad));
+        assert_eq!((table.valid(seg), table.used_for(seg)), (0, Use::Doubted));
         assert_eq!((table.valid(Seg(0)), table.used_for(Seg(0)), table.erases(Seg(0))), (0, Use::Free, 0));
     }
 }
