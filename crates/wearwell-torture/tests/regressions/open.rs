@@ -46,3 +46,23 @@ fn failures_in_cut_mounts_of_a_small_chip() {
          4:4985, mount, fail 0:34988, fail 2:32127, mount, mount",
     );
 }
+
+/// `fast-by-stream`, with failures, cut mounts and a page that decays: a flushed page is older behind a mount.
+#[test]
+#[ignore = "open: flushed data is lost"]
+fn older_data_behind_failures_and_decay() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=32 blocks=17 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=3 wear=none reclaim=at-once
+         logical-pages=250 endurance=100 seed=748003685014039438",
+        "write 153 85 4 154 191 243+7, part 494, write 119 125 49 221 86 66 215+3, part 317, write 110 164+8 63 183
+         176 84 105, flush, part 535+2 989, write 196 122 118 88 104 34 218 135, part 394+4, write 171 231 57 131 166
+         76, flush, write 59, discard 912+18, flush, write 203 243 203 247 186 78 159 172 87+8, mount, write 26 11 9,
+         part 245, write 35, part 190+4@2, write 116 22, part 529+12@2, write 228, part 842+3@2, write 58 83 0 53 4 70
+         8 20, part 993, write 212, part 459+4@2, write 38 139, part 23, write 153 231+7 189+8 126, flush, write 60
+         67, cut 2:31356, write 71+7, mount, write 160 110 2 75 204+5 151, fail 0:55473, write 177, part 65 533+4,
+         decay 20709, write 197, discard 360+8, write 122, part 769, write 141+5 164 91 55 127 42 140, flush, part
+         677, write 46 67, fail 0:26032, cut 19:23228, flush, mount, cut 15:1128, mount, mount, cut 24:42130, write
+         204, decay 3361, mount",
+    );
+}
