@@ -168,11 +168,13 @@ impl Map {
         self.loaded = None;
         let at = self.place_of(part);
         let mut lasts = true;
-        if at == LOST {
-            self.gather(part, store)?;
-            lasts = false;
-        } else if at.is_some() {
-            match store.log.read(at, self.page_of(part), &mut self.page) {
+        if at.is_some() {
+            // Of a lost one there is nothing to read.
+            let read = match at {
+                LOST => Err(ErrorKind::Uncorrectable),
+                _ => store.log.read(at, self.page_of(part), &mut self.page),
+            };
+            match read {
                 Ok(report) => lasts = !report.refresh_soon,
                 Err(ErrorKind::Uncorrectable) => {
                     self.gather(part, store)?;

@@ -12,7 +12,7 @@
 //! | `rescue` | what a mount copies before it serves anything |
 //! | `cleaner` | what is emptied and when |
 //! | `map` | translation pages, their directory, and the cache in front of them |
-//! | `halt` | why a step does not go on, and what the host is told of it |
+//! | `halt` | why a step does not go on |
 //! | `store` | open segments, and how they are filled and erased |
 //! | `table`, `cache` | five bytes for each segment; entries by logical page |
 //! | `config`, `memory` | what fits on a chip; how much memory that takes |

@@ -45,9 +45,9 @@ impl<N: Nand> PagedFtl<N> {
                 return Ok((0, true));
             }
             latest.suspects().for_each(|page| self.store.lose(page.at));
-            self.release_empty();
         }
         self.renew_doubted()?;
+        self.release_empty();
         // The suspect is certain, or there is none: what is stale may be erased.
         self.store.keeps_stale = false;
         self.join_unsealed(unsealed)?;
@@ -88,7 +88,6 @@ impl<N: Nand> PagedFtl<N> {
             }
             self.store.set_use(seg, Use::Closed);
         }
-        self.release_empty();
         Ok(())
     }
 

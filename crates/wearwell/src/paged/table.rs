@@ -106,7 +106,7 @@ impl Table {
     }
 
     pub(super) fn used_for(&self, seg: Seg) -> Use {
-        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS) % Use::ALL.len()]
+        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS & 7)]
     }
 
     pub(super) fn set_use(&mut self, seg: Seg, to: Use) {

@@ -251,6 +251,30 @@ fn every_cut_with_eight_entries() {
     prove(&paged([512, 8, 28, 1], 1, 64, 8), 2, 45);
 }
 
+/// Destroys each page of a chip in turn, and mounts it. `check` gets the page, the device, and what is found of each
+/// logical page. Returns how many pages held something.
+fn each_page_decayed(
+    rig: &PagedRig,
+    mut chip: EmuNand,
+    model: &Model,
+    mut check: impl FnMut(PageAddr, &mut Tested, &[Found]),
+) -> usize {
+    chip.power_on();
+    let mut decayed = 0;
+    for page in (0..rig.profile.blocks * rig.profile.pages_per_block).map(PageAddr) {
+        let mut damaged = chip.clone();
+        if !damaged.decay(page) {
+            continue;
+        }
+        decayed += 1;
+        let (mut ftl, _) = rig.mount(damaged).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let judge = |lpn| model.judge(&mut ftl, lpn).unwrap_or_else(|error| panic!("{page:?}: {error}"));
+        let found: Vec<Found> = (0..rig.logical_pages()).map(judge).collect();
+        check(page, &mut ftl, &found);
+    }
+    decayed
+}
+
 /// Of a device that was shut down, each page of the chip is destroyed in turn. A page reads as what it was, or not at
 /// all; and a translation page is made anew from the tags.
 #[test]
@@ -264,23 +288,13 @@ fn any_page_may_decay() {
         model.run(&mut ftl, Command::Write { page, stream: 0 }).expect("nothing fails");
     }
     model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
-    let mut chip = PagedRig::into_chip(ftl);
-    chip.power_on();
-    let (mut decayed, mut lost) = (0, 0);
-    for page in (0..rig.profile.blocks * rig.profile.pages_per_block).map(PageAddr) {
-        let mut damaged = chip.clone();
-        if !damaged.decay(page) {
-            continue;
-        }
-        decayed += 1;
-        let (mut ftl, _) = rig.mount(damaged).unwrap_or_else(|error| panic!("{page:?}: {error}"));
-        let judge = |lpn| model.judge(&mut ftl, lpn).unwrap_or_else(|error| panic!("{page:?}: {error}"));
-        let found: Vec<Found> = (0..rig.logical_pages()).map(judge).collect();
+    let mut lost = 0;
+    let decayed = each_page_decayed(&rig, PagedRig::into_chip(ftl), &model, |page, _, found| {
         assert!(found.iter().all(|found| matches!(found, Found::Newest | Found::Lost)), "{page:?}: {found:?}");
         let lost_here = found.iter().filter(|&&found| found == Found::Lost).count();
         assert!(lost_here <= 1, "{page:?}: {lost_here} pages are lost");
         lost += lost_here;
-    }
+    });
     assert!(decayed > 600 && lost as u32 == rig.logical_pages(), "{decayed} pages decayed, {lost} were lost");
 }
 
@@ -300,23 +314,12 @@ fn any_page_may_decay_behind_a_cut() {
             ftl = rig.mount(chip).expect("it mounts").0;
         }
     }
-    let chip = PagedRig::into_chip(ftl);
-    let mut decayed = 0;
-    for page in (0..rig.profile.blocks * rig.profile.pages_per_block).map(PageAddr) {
-        let mut damaged = chip.clone();
-        if !damaged.decay(page) {
-            continue;
-        }
-        decayed += 1;
-        damaged.power_on();
-        let (mut ftl, _) = rig.mount(damaged).unwrap_or_else(|error| panic!("{page:?}: {error}"));
-        let judge = |lpn| model.judge(&mut ftl, lpn).unwrap_or_else(|error| panic!("{page:?}: {error}"));
-        let found: Vec<Found> = (0..rig.logical_pages()).map(judge).collect();
+    let decayed = each_page_decayed(&rig, PagedRig::into_chip(ftl), &model, |page, ftl, found| {
         let harmed = found.iter().filter(|&&found| found != Found::Newest).count();
         assert!(harmed <= 1 && !found.contains(&Found::Zeros), "{page:?}: {found:?}");
-        let mut after = model.clone();
-        after.run(&mut ftl, Command::Write { page: 0, stream: 0 }).unwrap_or_else(|error| panic!("{page:?}: {error}"));
-    }
+        let written = model.clone().run(ftl, Command::Write { page: 0, stream: 0 });
+        written.unwrap_or_else(|error| panic!("{page:?}: {error}"));
+    });
     assert!(decayed > 200, "only {decayed} pages decayed");
 }
 
