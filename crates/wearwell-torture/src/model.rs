@@ -37,6 +37,8 @@ struct Page {
     record_decayed: bool,
     /// A mount has found older content, and nothing was flushed since. What else is left of the page may be older yet.
     is_older: bool,
+    /// A cut has undone a discard, and nothing that was written since is durable.
+    is_kept: bool,
     /// A clean shutdown has recorded that it holds something, and nothing was written to it since.
     is_recorded: bool,
 }
@@ -77,7 +79,7 @@ impl Page {
         }
         if let Some(newest) = self.since.pop() {
             self.settle_as(newest);
-            self.is_older = false;
+            (self.is_older, self.is_kept) = (false, false);
         }
         self.parts = 0;
         self.older_decayed = self.newest_decayed;
@@ -140,6 +142,8 @@ pub struct Model {
     next_version: u32,
     /// Of block mapping, which programs a page in place of one that was never written.
     blocks: Option<LogicalBlocks>,
+    /// The map lies on flash. If a translation page decays, what was discarded may come back at any time.
+    map_on_flash: bool,
     /// The engine may have recorded what is not mapped: what is written there later is missed by nobody.
     has_records: bool,
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
@@ -151,7 +155,7 @@ pub struct Model {
 
 impl Model {
     /// A device of zeros.
-    pub fn new(pages: u32, sectors_per_page: u32, blocks: Option<LogicalBlocks>) -> Self {
+    pub fn new(pages: u32, sectors_per_page: u32, blocks: Option<LogicalBlocks>, map_on_flash: bool) -> Self {
         let page = Page {
             flushed: vec![0; sectors_per_page as usize],
             since: Vec::new(),
@@ -164,6 +168,7 @@ impl Model {
             is_unsure: false,
             record_decayed: false,
             is_older: false,
+            is_kept: false,
             is_recorded: false,
         };
         Self {
@@ -171,6 +176,7 @@ impl Model {
             sectors_per_page,
             next_version: 1,
             blocks,
+            map_on_flash,
             has_records: false,
             has_gaps: false,
             explained: 0,
@@ -218,6 +224,7 @@ impl Model {
                     page.is_recorded = false;
                     page.is_unsure |= is_block_unsure;
                     page.record_decayed |= page.may_be_blank() || page.newest_decayed || page.is_older;
+                    page.record_decayed |= self.map_on_flash && page.is_kept;
                 }
             }
         }
@@ -342,10 +349,13 @@ impl Model {
             };
             let page = &mut self.pages[number as usize];
             let newest = update(page.newest());
-            if page.doubtful && !is_whole(number) {
+            let may_be_past = self.map_on_flash && page.record_decayed;
+            if (page.doubtful || may_be_past) && !is_whole(number) {
                 // The write changes whichever content is there.
-                let others: Vec<Content> = page.since.iter().chain([&page.flushed]).map(update).collect();
+                let past = page.past.iter().filter(|_| may_be_past);
+                let others: Vec<Content> = page.since.iter().chain([&page.flushed]).chain(past).map(update).collect();
                 page.since.extend(others);
+                page.doubtful = true;
             }
             page.since.push(newest);
         }
@@ -376,9 +386,15 @@ impl Model {
     /// While the device is on, it must return the newest content.
     fn check(&mut self, device: &mut dyn Device, number: u32) -> Result<(), Failure> {
         let read = self.read(device, number)?;
-        let page = &self.pages[number as usize];
+        let page = &mut self.pages[number as usize];
+        let comes_back = self.map_on_flash && page.record_decayed;
         match read {
             Ok(found) if page.is_newest(&found) => Ok(()),
+            Ok(found) if comes_back && (page.may_hold(&found) || page.past.contains(&found)) => {
+                self.explained += 1;
+                page.settle_as(found);
+                Ok(())
+            }
             Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
             Err(Refusal::Unreadable { .. }) if page.newest_decayed => {
                 self.explained += 1;
@@ -407,6 +423,8 @@ impl Model {
                         return Err(Failure::new(Kind::Older, text));
                     }
                     self.explained += u64::from(is_older);
+                    page.is_kept &= page.flushed == found;
+                    page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
                     page.settle_as(found);
                     (page.newest_decayed, page.older_decayed) = (false, false);

@@ -199,7 +199,12 @@ impl<'a> Runner<'a> {
             chip,
             medium: chip.medium(),
             device: Some((rig.wrap)(device)),
-            model: Model::new(rig.setup.logical_pages, sectors_per_page, rig.setup.blocks()),
+            model: Model::new(
+                rig.setup.logical_pages,
+                sectors_per_page,
+                rig.setup.blocks(),
+                matches!(engine, Engine::Paged { .. }),
+            ),
             layout: Layout {
                 blocks_per_segment: engine.blocks_per_segment(),
                 segments,

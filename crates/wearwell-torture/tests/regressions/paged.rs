@@ -65,6 +65,67 @@ fn a_translation_page_that_decayed_behind_a_cut() {
     );
 }
 
+/// The last translation page of its segment decayed. A cut might have hit such a page, but not this one, and the mount
+/// was refused.
+#[test]
+fn the_last_translation_page_of_a_segment_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=45 dies=1 paired-pages=1 any-order
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=69 endurance=100 seed=10474780493058745060",
+        "write 7 10, shutdown, write 23 6, cut 12:36061, write 3+7, mount, write 6, cut 5:11750, write 4+4, mount,
+         write 11, cut 0:46641, write 65, decay 7639, mount",
+    );
+}
+
+/// A translation page decayed, and the mount made it anew from tags, but only in memory. Its segment was erased, and to
+/// the next mount the cache seemed to be too small.
+#[test]
+fn a_translation_page_that_is_made_anew_is_written() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=6 blocks=21 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=8
+         logical-pages=21 endurance=100000 seed=6089130938874670962",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 20 2 0 3, cut 0:20931, write 13, cut 3:5081,
+         mount, mount, mount, cut 1:19232, write 2, mount, write 3, mount, cut 2:26917, part 3+4, decay 62082, mount,
+         write 2, mount",
+    );
+}
+
+/// Header and first slot of a segment decayed. The pages that were left of it were served, until the segment was
+/// erased.
+#[test]
+fn a_segment_that_a_translation_page_names_is_in_use() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=7 blocks=42 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=3
+         logical-pages=89 endurance=100 seed=11873218380710829891",
+        "write 26 7+3, decay 0, mount, decay 0, mount, write 0, mount",
+    );
+}
+
+/// A translation page decayed, and a mount made it anew from tags, the suspect page's among them. So the page before
+/// that counted for nothing and was erased, and the suspect faded.
+#[test]
+fn a_translation_page_is_not_made_of_suspects() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=27 dies=3 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=33 endurance=100 seed=10418480566356108630",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 1 1+8, discard
+         1+5, flush, write 28, mount, write 30 9+4 27 28 13+5 16, mount, write 20 13 19 28, discard 28+3, write 19 13
+         3 14 5 25 18 0, discard 3, flush, write 9 32, fail 1:63167, mount, write 7 8 7+7 26, cut 17:29345, write
+         21+8, cut 3:20635, mount, mount, write 22 10 28 32 17+6 11 31 13+3 16 25 11 1, cut 1:51644, write 15, mount,
+         write 30 23 31 27 11, cut 2:59755, write 0, cut 1:26367, mount, cut 1:53965, mount, cut 1:54918, mount, cut
+         0:48729, mount, cut 1:36611, mount, cut 0:9218, mount, cut 0:62517, mount, mount, write 28 3 10 25, mount,
+         write 17 18, cut 15:43635, mount, mount, discard 5+4, write 1 13 8 24 14 15 6 17, fail 0:65533, write 32,
+         discard 0+3, write 17 22 25, cut 2:61989, write 22, mount, cut 7:62355, write 25+6, decay 6, mount, write 18
+         10+4 18, discard 27, cut 5:48667, write 22, mount, fail 2:49719, write 22 21 11 10 21+4, cut 2:9262, write
+         16, decay 13642, cut 4:32418, mount, decay 0, cut 1:49786, mount, cut 3:13912, mount, decay 13097, mount,
+         write 8, mount, write 12 22 5 11 20 8, fail 0:51881, mount, write 21, cut 1:9783, write 19, mount",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

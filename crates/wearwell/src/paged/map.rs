@@ -37,6 +37,8 @@ pub(super) struct Map {
     pub(super) cache: Cache,
     /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
     directory: Box<[Ppn]>,
+    /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
+    suspect_from: u64,
     /// The part in `page`. It is as on flash, or newer.
     loaded: Option<u32>,
     page: Box<[u8]>,
@@ -49,6 +51,7 @@ impl Map {
         Self {
             cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
             directory: vec![Ppn::NONE; plan.parts as usize].into_boxed_slice(),
+            suspect_from: u64::MAX,
             loaded: None,
             page: vec![0; page_bytes as usize].into_boxed_slice(),
             logical_pages: config.logical_pages,
@@ -94,6 +97,11 @@ impl Map {
     /// A mount has found a part.
     pub(super) fn set_place(&mut self, part: u32, at: Ppn) {
         self.directory[part as usize] = at;
+    }
+
+    /// A mount suspects the pages from this number on. With the greatest number of all it suspects none.
+    pub(super) fn set_suspect_from(&mut self, seq: u64) {
+        self.suspect_from = seq;
     }
 
     /// A mount finds more entries than there is room for, because a version of some part has decayed. Drops those of
@@ -216,6 +224,9 @@ impl Map {
             let mut from = 0;
             while let Some((slot, tag)) = next_in(seg, from, &covered, store)? {
                 from = slot + 1;
+                if tag.seq >= self.suspect_from {
+                    continue;
+                }
                 let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));
                 if !is_place(known) || number_of(store, known)? < Some(tag.seq) {
                     self.set_entry(tag.lpn, at);

@@ -23,7 +23,7 @@ use wearwell_flash::Nand;
 
 use super::halt::Halt;
 use super::map::{LOST, is_place, number_of};
-use super::store::{Store, Stream, is_void};
+use super::store::{Store, Stream, is_doubted, is_void};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -182,6 +182,7 @@ impl<N: Nand> PagedFtl<N> {
         let never_formatted = self.is_never_formatted(&found)?;
         // Spec M5.
         let latest = core::mem::take(&mut found.latest);
+        self.map.set_suspect_from(latest.suspects().last().map_or(u64::MAX, |page| page.seq));
         latest.others().for_each(|page| self.take_part(&page, &mut found));
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) && newer.contains(seg) {
@@ -191,6 +192,9 @@ impl<N: Nand> PagedFtl<N> {
         }
         // Its memory is needed again (`memory::in_mount`).
         drop(newer);
+        if self.lost_parts().next().is_some() {
+            self.keep_gaps()?;
+        }
         // Spec M14. A suspect is copied, which takes an entry, too.
         let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
         if let Some(page) = latest.suspects().next().filter(|page| found.has_gaps && is_data(page)) {
@@ -237,16 +241,17 @@ impl<N: Nand> PagedFtl<N> {
         // (P2).
         let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         found.greatest_seq = found.greatest_seq.max(greatest.unwrap_or(0));
+        // Spec M14. What a segment held may be gone with its tags.
+        found.has_gaps |= !scan.sealed && !scan.gone.is_empty();
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
         if is_void(scan) || scan.tags.iter().all(Option::is_none) {
             self.store.set_use(seg, Use::Suspect);
             return Ok(());
         }
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
-        self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
+        self.store.set_use(seg, if is_doubted(scan) { Use::Doubted } else { Use::Closed });
         if !scan.sealed {
             found.unsealed.insert(seg);
-            found.has_gaps |= Stream::is_of_map(scan.class) && scan.gone.iter().any(|&slot| slot < scan.suspect_from);
         }
         Ok(())
     }
@@ -355,6 +360,19 @@ impl<N: Nand> PagedFtl<N> {
         )
     }
 
+    /// Takes segments for stale that seem to be empty and hold what cannot be read: it may be the version that decayed.
+    /// Without it the next mount would take the cache for too small.
+    #[cold]
+    fn keep_gaps(&mut self) -> Result<(), MountError> {
+        // Spec M14.
+        for seg in self.store.table.all() {
+            if self.store.table.used_for(seg) == Use::Suspect && !self.scan(seg)?.gone.is_empty() {
+                self.store.set_use(seg, Use::Stale);
+            }
+        }
+        Ok(())
+    }
+
     /// Makes room for the entry of a page, or loses its part.
     fn make_room_in_mount(&mut self, lpn: Lpn, found: &Found) -> Result<(), Halt> {
         if self.map.cache.has_room_in_mount(lpn) || found.has_gaps && self.map.lose_fullest() {
@@ -378,7 +396,8 @@ impl<N: Nand> PagedFtl<N> {
             map.load(part, store)?;
             for lpn in map.covered(part).map(Lpn) {
                 let at = map.entry(lpn);
-                if is_place(at) && map.cache.get(lpn).is_none() && store.is_in_use(at) {
+                let is_newest = is_place(at) && map.cache.get(lpn).is_none();
+                if is_newest && (store.is_in_use(at) || store.revive(at, lpn)?) {
                     store.gain(at);
                 }
             }

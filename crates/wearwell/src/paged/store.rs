@@ -52,6 +52,12 @@ pub(super) fn is_void(scan: &SegmentScan) -> bool {
     scan.is_void() || !scan.sealed && (lacks_mark(scan) || lacks_copies(scan))
 }
 
+/// The slot behind the last copy of a rescue, as its mark has it, or 0.
+fn end_of_copies(scan: &SegmentScan) -> u32 {
+    let mark = scan.tags.first().and_then(Option::as_ref).filter(|tag| tag.kind == Kind::RescueMark);
+    mark.map_or(0, |mark| mark.lpn.0)
+}
+
 fn is_gone(scan: &SegmentScan, slot: usize) -> bool {
     scan.gone.contains(&(slot as u32))
 }
@@ -66,11 +72,16 @@ fn lacks_mark(scan: &SegmentScan) -> bool {
 /// True if the last copies cannot be read, and nothing behind them. A cut erase may leave pages that cannot be read
 /// where none were programmed.
 fn lacks_copies(scan: &SegmentScan) -> bool {
-    let end = match scan.tags.first() {
-        Some(Some(mark)) if mark.kind == Kind::RescueMark => mark.lpn.0 as usize,
-        _ => 0,
-    };
-    (0..scan.tags.len()).rposition(|slot| !is_gone(scan, slot)).is_some_and(|last| last + 1 < end)
+    let last = (0..scan.tags.len()).rposition(|slot| !is_gone(scan, slot));
+    last.is_some_and(|last| last + 1 < end_of_copies(scan) as usize)
+}
+
+/// True if a segment is to be copied once more: an erase may have left it of a rescue that never ended, or what shows
+/// that the rescue had ended may fade, because a cut has hit it.
+pub(super) fn is_doubted(scan: &SegmentScan) -> bool {
+    // Spec M13.
+    let end = end_of_copies(scan);
+    scan.doubts_end || !scan.sealed && end > 0 && scan.suspect_from <= end
 }
 
 /// The open segment of a stream.
@@ -182,6 +193,21 @@ impl<N: Nand> Store<N> {
         // What is damaged on flash may name a place behind the last one.
         let seg = self.segment_of(at);
         at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
+    }
+
+    /// A translation page names a place in a segment that seems to be empty. Nothing is erased while one does. So if
+    /// the page is there, what a mount looks for first has decayed, and the segment is in use: true.
+    #[cold]
+    pub(super) fn revive(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, ErrorKind> {
+        // Spec M15.
+        let seg = self.segment_of(at);
+        let seems_empty = seg.0 < self.table.segments() && self.table.is_free(seg);
+        let is_there = |tag: Tag| tag.kind == Kind::Data && tag.lpn == lpn;
+        if !seems_empty || !self.log.tag_at(at)?.is_some_and(is_there) {
+            return Ok(false);
+        }
+        self.set_use(seg, Use::Closed);
+        Ok(true)
     }
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
@@ -478,8 +504,9 @@ impl<N: Nand> Store<N> {
     /// Pads it up to its end, and once more. Now it counts, and goes on as any other.
     pub(super) fn end_whole(&mut self) -> Result<(), ErrorKind> {
         let Some((stream, end)) = self.whole else { return Ok(()) };
-        // One slot more than its end, so that no cut can have hit the last copy. A full segment has its summary there.
-        while self.open[stream as usize].is_some_and(|open| open.next <= end) {
+        // One slot more than its end, so that no cut can have hit the last copy; and another one, so that something
+        // lasts that shows this if the last copy decays. A full segment has its summary there.
+        while self.open[stream as usize].is_some_and(|open| open.next <= end + 1) {
             self.pad(stream)?;
         }
         self.whole = None;
