@@ -120,7 +120,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         loop {
             let table = &self.store.table;
-            let emptiest = table.emptiest(|seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
+            let emptiest = table.emptiest(&|seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
             if let Some(seg) = emptiest.filter(|&seg| table.valid(seg) < self.store.slots.per_segment()) {
                 return Ok(Some((seg, false)));
             }

@@ -382,8 +382,8 @@ impl Map {
     pub(super) fn compact<N: Nand>(&mut self, store: &mut Store<N>) -> Result<bool, Halt> {
         let table = &store.table;
         let is_mine = |seg: Seg| table.is_of_map(seg) && table.is_closed(seg);
-        let failing = table.emptiest(|seg| is_mine(seg) && table.used_for(seg) == Use::Failing);
-        let Some(victim) = failing.or_else(|| table.emptiest(is_mine)) else { return Ok(false) };
+        let failing = table.emptiest(&|seg| is_mine(seg) && table.used_for(seg) == Use::Failing);
+        let Some(victim) = failing.or_else(|| table.emptiest(&is_mine)) else { return Ok(false) };
         for part in 0..self.plan.parts {
             let at = self.place_of(part);
             if at.is_some() && store.segment_of(at) == victim {

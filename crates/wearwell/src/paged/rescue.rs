@@ -173,7 +173,7 @@ impl<N: Nand> PagedFtl<N> {
                 // One slot and one entry are the suspect's own.
                 let room =
                     if is_low { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
-                let victims = self.emptiest_of(room, |_| true);
+                let victims = self.emptiest_of(room, &|_| true);
                 self.move_pages(Some(suspect), &victims)?
             }
         };
@@ -215,7 +215,7 @@ impl<N: Nand> PagedFtl<N> {
             if self.map.cache.is_over() && !self.move_parts(None, true)? {
                 return Ok(());
             }
-            let victims = self.emptiest_of(self.most_moved(), |seg| unsealed.contains(seg));
+            let victims = self.emptiest_of(self.most_moved(), &|seg| unsealed.contains(seg));
             if victims.is_empty() || self.map.cache.is_over() || !self.move_pages(None, &victims)? {
                 return Ok(());
             }
@@ -235,7 +235,7 @@ impl<N: Nand> PagedFtl<N> {
         if free >= held + FREE_FOR_SESSION {
             return Ok(false);
         }
-        let victims = self.emptiest_of(self.most_moved(), |_| true);
+        let victims = self.emptiest_of(self.most_moved(), &|_| true);
         let is_gain = victims.len() > 1 || free < FREE_TO_CLEAN.max(held) && !victims.is_empty();
         if is_gain {
             self.move_pages(None, &victims)?;
@@ -249,15 +249,15 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// The emptiest segments of those that are wanted and hold data, as many as `room` pages can empty.
-    fn emptiest_of(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Vec<Seg> {
-        self.emptiest_in(room, |seg| !self.store.table.is_of_map(seg) && wanted(seg))
+    fn emptiest_of(&self, room: u32, wanted: &dyn Fn(Seg) -> bool) -> Vec<Seg> {
+        self.emptiest_in(room, &|seg| !self.store.table.is_of_map(seg) && wanted(seg))
     }
 
-    fn emptiest_in(&self, room: u32, wanted: impl Fn(Seg) -> bool) -> Vec<Seg> {
+    fn emptiest_in(&self, room: u32, wanted: &dyn Fn(Seg) -> bool) -> Vec<Seg> {
         let table = &self.store.table;
         // Each holds a page at least.
         let (mut chosen, mut room) = (Vec::with_capacity(room as usize), room);
-        while let Some(seg) = table.emptiest(|seg| table.is_closed(seg) && wanted(seg) && !chosen.contains(&seg)) {
+        while let Some(seg) = table.emptiest(&|seg| table.is_closed(seg) && wanted(seg) && !chosen.contains(&seg)) {
             // All others hold as many pages or more.
             let Some(left) = room.checked_sub(table.valid(seg)) else { break };
             room = left;
@@ -321,7 +321,7 @@ impl<N: Nand> PagedFtl<N> {
     fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, Halt> {
         let first = u32::from(suspect.is_some());
         let room = if cleans { self.most_moved() - first } else { 0 };
-        let victims = self.emptiest_in(room, |seg| self.store.table.is_of_map(seg));
+        let victims = self.emptiest_in(room, &|seg| self.store.table.is_of_map(seg));
         let cached = if cleans { self.map.cache.parts(self.store.plan.per_part) } else { 0 };
         let pages = (first + self.pages_of(&victims) + cached).min(self.most_moved());
         if pages == 0 || !self.store.open_whole(Stream::Map, pages)? {
