@@ -299,6 +299,9 @@ impl<N: Nand> Store<N> {
     }
 }
 
+/// Programs a slot. A trait object, so that filling one is the same code for all.
+type Program<'a, N> = &'a mut dyn FnMut(&mut MapLog<N>, Ppn) -> Result<(), ErrorKind>;
+
 /// Appending.
 impl<N: Nand> Store<N> {
     pub(super) fn has_room(&self, stream: Stream) -> bool {
@@ -344,7 +347,7 @@ impl<N: Nand> Store<N> {
     pub(super) fn append(&mut self, stream: Stream, lpn: Lpn, data: &[u8]) -> Result<Ppn, ErrorKind> {
         let source = Source::Host(data, self.number(stream, lpn));
         let class = self.class_for(stream);
-        let done = self.fill_slot(stream, |log, at| log.append(at, lpn, class, Kind::Data, source, Ppn::NONE));
+        let done = self.fill_slot(stream, &mut |log, at| log.append(at, lpn, class, Kind::Data, source, Ppn::NONE));
         // A page behind the failed one makes it harmless: a mount suspects the last one only.
         self.has_failed = done == Err(ErrorKind::ProgramFailed);
         done
@@ -354,7 +357,7 @@ impl<N: Nand> Store<N> {
     pub(super) fn append_copy(&mut self, stream: Stream, lpn: Lpn, from: Ppn) -> Result<Ppn, ErrorKind> {
         let last = self.last;
         let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
-        let copied = self.fill_slot(stream, |log, at| log.append_again(from, at, tag));
+        let copied = self.fill_slot(stream, &mut |log, at| log.append_again(from, at, tag));
         if copied == Err(ErrorKind::Uncorrectable) {
             // Nothing was programmed.
             self.last = last;
@@ -383,7 +386,7 @@ impl<N: Nand> Store<N> {
 
     /// Appends padding, so that no mount suspects the page before it.
     pub(super) fn pad(&mut self, stream: Stream) -> Result<(), ErrorKind> {
-        self.fill_slot(stream, |log, at| log.pad(at))?;
+        self.fill_slot(stream, &mut |log, at| log.pad(at))?;
         self.stats.meta_programs += 1;
         self.forget_last(stream);
         Ok(())
@@ -394,11 +397,7 @@ impl<N: Nand> Store<N> {
     }
 
     /// Programs the next slot of the open segment of a stream, and ends the segment if it is full.
-    fn fill_slot(
-        &mut self,
-        stream: Stream,
-        program: impl FnOnce(&mut MapLog<N>, Ppn) -> Result<(), ErrorKind>,
-    ) -> Result<Ppn, ErrorKind> {
+    fn fill_slot(&mut self, stream: Stream, program: Program<'_, N>) -> Result<Ppn, ErrorKind> {
         let Some(Open { seg, next, .. }) = self.open[stream as usize] else {
             unreachable!("whoever appends has made room");
         };
@@ -477,9 +476,9 @@ impl<N: Nand> Store<N> {
             }
             let source = Source::Host(&[], self.next_seq);
             self.next_seq += 1;
-            let mark =
+            let mut mark =
                 |log: &mut MapLog<N>, at| log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE);
-            match self.fill_slot(stream, mark) {
+            match self.fill_slot(stream, &mut mark) {
                 Ok(_) => break,
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(error) => return Err(error.into()),
