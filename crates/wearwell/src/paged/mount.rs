@@ -18,6 +18,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use wearwell_flash::Nand;
 
@@ -273,15 +274,16 @@ impl<N: Nand> PagedFtl<N> {
         &mut self,
         seg: Seg,
         scan: &SegmentScan,
-        wanted: impl Fn(Lpn) -> bool,
-        mut take: impl FnMut(&mut Self, Page) -> Result<(), Halt>,
+        wanted: Range<u32>,
+        take: &mut dyn FnMut(&mut Self, Page) -> Result<(), Halt>,
     ) -> Result<(), Halt> {
         if !self.store.table.is_closed(seg) {
             return Ok(());
         }
         for (slot, tag) in (0..).zip(&scan.tags) {
-            let is_page = |lpn: Lpn, kind: Kind, seq: u64| kind == Kind::Data && seq < IMPLAUSIBLE_CLOCK && wanted(lpn);
-            let Some(tag) = tag.filter(|tag| is_page(tag.lpn, tag.kind, tag.seq)) else { continue };
+            let is_page =
+                |tag: &Tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK && wanted.contains(&tag.lpn.0);
+            let Some(tag) = tag.filter(is_page) else { continue };
             let at = self.store.slots.page(seg, slot);
             // The summary is asked for last, since that is a read.
             let is_last = !scan.sealed && slot >= scan.suspect_from && !self.store.log.has_begun_summary(seg)?;
@@ -297,17 +299,12 @@ impl<N: Nand> PagedFtl<N> {
     /// Enters the translation pages of a segment, but for the latest pages of all, which are only noted.
     fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), Halt> {
         let end = self.map.logical_pages() + self.store.plan.parts;
-        self.pages_in(
-            seg,
-            scan,
-            |lpn| lpn.0 < end,
-            |ftl, page| {
-                if let Some(beyond) = found.latest.enter(page) {
-                    ftl.take_part(&beyond, found);
-                }
-                Ok(())
-            },
-        )
+        self.pages_in(seg, scan, 0..end, &mut |ftl, page| {
+            if let Some(beyond) = found.latest.enter(page) {
+                ftl.take_part(&beyond, found);
+            }
+            Ok(())
+        })
     }
 
     /// True if a segment has pages that are newer than their translation page, as far as they are found. The others can
@@ -333,31 +330,26 @@ impl<N: Nand> PagedFtl<N> {
     /// Enters the pages of a segment that are newer than their translation page, but for the suspects.
     fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found, latest: &Latest) -> Result<(), Halt> {
         let logical_pages = self.map.logical_pages();
-        self.pages_in(
-            seg,
-            scan,
-            |lpn| lpn.0 < logical_pages,
-            |ftl, Page { lpn, at, seq, .. }| {
-                // Spec M2, M14.
-                let part = ftl.map.part_for(lpn);
-                let is_newer = seq > found.parts[part as usize] && ftl.map.place_of(part) != LOST;
-                if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
-                    return Ok(());
-                }
-                // If the number of the other one cannot be read, this one takes its place.
-                if let Some(known) = ftl.map.cache.get(lpn)
-                    && number_of(&mut ftl.store, known)? >= Some(seq)
-                {
-                    return Ok(());
-                }
-                ftl.make_room_in_mount(lpn, found)?;
-                if ftl.map.place_of(part) != LOST {
-                    // Known, since `count_valid` does not count what the translation page says of it.
-                    ftl.map.cache.put(lpn, at, true);
-                }
-                Ok(())
-            },
-        )
+        self.pages_in(seg, scan, 0..logical_pages, &mut |ftl, Page { lpn, at, seq, .. }| {
+            // Spec M2, M14.
+            let part = ftl.map.part_for(lpn);
+            let is_newer = seq > found.parts[part as usize] && ftl.map.place_of(part) != LOST;
+            if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
+                return Ok(());
+            }
+            // If the number of the other one cannot be read, this one takes its place.
+            if let Some(known) = ftl.map.cache.get(lpn)
+                && number_of(&mut ftl.store, known)? >= Some(seq)
+            {
+                return Ok(());
+            }
+            ftl.make_room_in_mount(lpn, found)?;
+            if ftl.map.place_of(part) != LOST {
+                // Known, since `count_valid` does not count what the translation page says of it.
+                ftl.map.cache.put(lpn, at, true);
+            }
+            Ok(())
+        })
     }
 
     /// Takes segments for stale that seem to be empty and hold what cannot be read: it may be the version that decayed.

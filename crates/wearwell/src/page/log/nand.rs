@@ -192,7 +192,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// The header of a segment, if there is a good one.
     pub(super) fn read_header(&mut self, seg: Seg) -> Result<Option<SegmentHeader>, ErrorKind> {
         match self.read_tag(self.address(seg, 0), true) {
-            Ok(tag) if Record::decode(&tag) == Some(Record::Header) => {}
+            Ok(tag) if matches!(Record::decode(&tag), Some(Record::Header)) => {}
             Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
             Err(error) => return Err(error),
         }

@@ -54,7 +54,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Tag)) -> Result<bool, ErrorKind> {
         let is_summary = self.summary_pages == 1
             && match self.read_tag(self.address(seg, 1 + self.slots), true) {
-                Ok(tag) => Record::decode(&tag) == Some(Record::Summary),
+                Ok(tag) => matches!(Record::decode(&tag), Some(Record::Summary)),
                 Err(ErrorKind::Uncorrectable) => false,
                 Err(error) => return Err(error),
             };

@@ -42,7 +42,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         // The last page is read first, because it is the one that an incomplete summary lacks.
         for part in (0..self.summary_pages).rev() {
             match self.read_tag(self.address(seg, 1 + self.slots + part), true) {
-                Ok(tag) if Record::decode(&tag) == Some(Record::Summary) => {}
+                Ok(tag) if matches!(Record::decode(&tag), Some(Record::Summary)) => {}
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
                 Err(error) => return Err(error),
             }
