@@ -10,8 +10,6 @@
 //!
 //! Cuts in any of these leave either a checkpoint that is still true, or one that nobody believes.
 
-use alloc::boxed::Box;
-
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
@@ -195,7 +193,7 @@ impl<N: Nand> PagedFtl<N> {
         take: &mut dyn FnMut(&mut Self, usize, u8),
     ) -> Result<bool, ErrorKind> {
         let (pages, bytes) = (self.store.checkpoint_pages(), self.store.checkpoint_bytes());
-        let mut page: Box<[u8]> = self.map.take_page();
+        let mut page = self.map.take_page();
         let mut is_whole = Ok(true);
         for number in 0..pages {
             is_whole = self

@@ -9,8 +9,8 @@
 //! entries of a part are merged at once, and a page's entry is in the cache before the next page gets its number. So
 //! a page with a greater number than its part is in the cache, and a mount finds at most as many as that holds.
 
-use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use wearwell_flash::{ErrorKind, Nand};
@@ -36,12 +36,12 @@ pub(super) fn is_place(at: Ppn) -> bool {
 pub(super) struct Map {
     pub(super) cache: Cache,
     /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
-    directory: Box<[Ppn]>,
+    directory: Vec<Ppn>,
     /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
     suspect_from: u64,
     /// The part in `page`. It is as on flash, or newer.
     loaded: Option<u32>,
-    page: Box<[u8]>,
+    page: Vec<u8>,
     logical_pages: u32,
     plan: Plan,
 }
@@ -50,10 +50,10 @@ impl Map {
     pub(super) fn new(config: &PagedConfig, plan: Plan, slots: u32, page_bytes: u32) -> Self {
         Self {
             cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
-            directory: vec![Ppn::NONE; plan.parts as usize].into_boxed_slice(),
+            directory: vec![Ppn::NONE; plan.parts as usize],
             suspect_from: u64::MAX,
             loaded: None,
-            page: vec![0; page_bytes as usize].into_boxed_slice(),
+            page: vec![0; page_bytes as usize],
             logical_pages: config.logical_pages,
             plan,
         }
@@ -144,12 +144,12 @@ impl Map {
     }
 
     /// Its page, as working memory that is put back. What was loaded is forgotten.
-    pub(super) fn take_page(&mut self) -> Box<[u8]> {
+    pub(super) fn take_page(&mut self) -> Vec<u8> {
         self.loaded = None;
         core::mem::take(&mut self.page)
     }
 
-    pub(super) fn put_page(&mut self, page: Box<[u8]>) {
+    pub(super) fn put_page(&mut self, page: Vec<u8>) {
         self.page = page;
     }
 

@@ -1,6 +1,5 @@
 //! The table of segments in five bytes each: valid pages, what it is used for, erases.
 
-use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -45,10 +44,11 @@ impl Use {
 /// The table. `valid` of a segment is the number of its pages that a translation page or the cache names, except those
 /// that are known to be superseded. So it may be too great for pages whose old place is not known yet, and is never too
 /// small. It decides which segment is emptied, and never what is erased.
+///
+/// The bytes of a segment are a row: two of them the word, and the erases in the others.
 #[derive(Debug)]
 pub(super) struct Table {
-    words: Box<[u16]>,
-    erases: Box<[[u8; 3]]>,
+    rows: Vec<[u8; Self::BYTES_PER_SEGMENT]>,
 }
 
 impl Table {
@@ -56,30 +56,30 @@ impl Table {
 
     /// All segments are free.
     pub(super) fn new(segments: u32) -> Self {
-        let (words, erases) = (vec![0; segments as usize], vec![[0; 3]; segments as usize]);
-        Self { words: words.into_boxed_slice(), erases: erases.into_boxed_slice() }
+        Self { rows: vec![[0; Self::BYTES_PER_SEGMENT]; segments as usize] }
     }
 
     pub(super) fn segments(&self) -> u32 {
-        self.words.len() as u32
+        self.rows.len() as u32
     }
 
     /// A byte of the rows of all segments.
     pub(super) fn byte(&self, at: usize) -> u8 {
-        let (seg, of) = (at / Self::BYTES_PER_SEGMENT, at % Self::BYTES_PER_SEGMENT);
-        match of {
-            0..2 => self.words[seg].to_le_bytes()[of],
-            _ => self.erases[seg][of - 2],
-        }
+        self.rows.as_flattened()[at]
     }
 
     pub(super) fn set_byte(&mut self, at: usize, byte: u8) {
-        let (seg, of) = (at / Self::BYTES_PER_SEGMENT, at % Self::BYTES_PER_SEGMENT);
-        match of {
-            0 => self.words[seg] = self.words[seg] & 0xFF00 | u16::from(byte),
-            1 => self.words[seg] = self.words[seg] & 0x00FF | u16::from(byte) << 8,
-            _ => self.erases[seg][of - 2] = byte,
-        }
+        self.rows.as_flattened_mut()[at] = byte;
+    }
+
+    fn word(&self, seg: Seg) -> u16 {
+        let [low, high, ..] = self.rows[seg.index()];
+        u16::from_le_bytes([low, high])
+    }
+
+    fn set_word(&mut self, seg: Seg, word: u16) {
+        let [low, high, ..] = &mut self.rows[seg.index()];
+        [*low, *high] = word.to_le_bytes();
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = Seg> + use<> {
@@ -87,51 +87,49 @@ impl Table {
     }
 
     pub(super) fn valid(&self, seg: Seg) -> u32 {
-        u32::from(self.words[seg.index()] & VALID)
+        u32::from(self.word(seg) & VALID)
     }
 
     /// Counts a page more. What is on flash may name a place many times if it is damaged, so the counts have ends.
     pub(super) fn gain(&mut self, seg: Seg) {
-        let word = &mut self.words[seg.index()];
-        *word += u16::from(*word & VALID < VALID);
+        let word = self.word(seg);
+        self.set_word(seg, word + u16::from(word & VALID < VALID));
     }
 
     pub(super) fn lose(&mut self, seg: Seg) {
-        let word = &mut self.words[seg.index()];
-        *word -= u16::from(*word & VALID > 0);
+        let word = self.word(seg);
+        self.set_word(seg, word - u16::from(word & VALID > 0));
     }
 
     pub(super) fn clear_valid(&mut self, seg: Seg) {
-        self.words[seg.index()] &= !VALID;
+        self.set_word(seg, self.word(seg) & !VALID);
     }
 
     pub(super) fn used_for(&self, seg: Seg) -> Use {
-        Use::ALL[usize::from(self.words[seg.index()] >> VALID_BITS & 7)]
+        Use::ALL[usize::from(self.word(seg) >> VALID_BITS & 7)]
     }
 
     pub(super) fn set_use(&mut self, seg: Seg, to: Use) {
-        let word = &mut self.words[seg.index()];
-        *word = *word & (VALID | OF_MAP) | (to as u16) << VALID_BITS;
+        self.set_word(seg, self.word(seg) & (VALID | OF_MAP) | (to as u16) << VALID_BITS);
     }
 
     /// True if the segment holds translation pages, or held them last.
     pub(super) fn is_of_map(&self, seg: Seg) -> bool {
-        self.words[seg.index()] & OF_MAP != 0
+        self.word(seg) & OF_MAP != 0
     }
 
     pub(super) fn set_of_map(&mut self, seg: Seg, is_of_map: bool) {
-        let word = &mut self.words[seg.index()];
-        *word = *word & !OF_MAP | if is_of_map { OF_MAP } else { 0 };
+        self.set_word(seg, self.word(seg) & !OF_MAP | if is_of_map { OF_MAP } else { 0 });
     }
 
     pub(super) fn erases(&self, seg: Seg) -> u32 {
-        let [a, b, c] = self.erases[seg.index()];
+        let [_, _, a, b, c] = self.rows[seg.index()];
         u32::from_le_bytes([a, b, c, 0])
     }
 
     pub(super) fn set_erases(&mut self, seg: Seg, erases: u32) {
-        let [a, b, c, _] = erases.min(MOST_ERASES).to_le_bytes();
-        self.erases[seg.index()] = [a, b, c];
+        let [.., a, b, c] = &mut self.rows[seg.index()];
+        [*a, *b, *c, _] = erases.min(MOST_ERASES).to_le_bytes();
     }
 
     pub(super) fn is_free(&self, seg: Seg) -> bool {
@@ -164,7 +162,7 @@ impl Table {
     }
 
     pub(super) fn table_bytes(&self) -> u64 {
-        (self.words.len() * Self::BYTES_PER_SEGMENT) as u64
+        self.rows.as_flattened().len() as u64
     }
 }
 
