@@ -63,6 +63,7 @@ use crate::page::log::{Log, MapLog};
 use crate::page::{ConfigError, IMPLAUSIBLE_ERASES, MountError, take_log, with_log};
 use crate::stats::Stats;
 use cleaner::Job;
+use halt::Halt;
 use map::Map;
 use store::Store;
 use table::Use;
@@ -138,7 +139,8 @@ impl<N: Nand> PagedFtl<N> {
         let mut ftl = Self::empty(log, config)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),
-            Err(error) => {
+            Err(halt) => {
+                let error = ftl.store.not_opened(halt);
                 *log = Some(ftl.store.log);
                 Err(error)
             }
@@ -146,18 +148,18 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     #[inline(never)]
-    fn erase_all(&mut self) -> Result<(), MountError> {
+    fn erase_all(&mut self) -> Result<(), Halt> {
         // First of all: the next mount would believe a checkpoint that has outlived the format.
         self.drop_checkpoint()?;
         for seg in self.store.table.all() {
-            let scan = self.store.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            let scan = self.store.log.scan_segment(seg)?;
             if scan.bad {
                 self.store.set_use(seg, Use::Bad);
                 continue;
             }
             let erases = scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES).unwrap_or(0);
             self.store.table.set_erases(seg, erases);
-            self.store.erase(seg).map_err(|halt| self.store.not_opened(halt))?;
+            self.store.erase(seg)?;
         }
         self.store.stats = Stats::default();
         Ok(())

@@ -140,7 +140,7 @@ impl<N: Nand> PagedFtl<N> {
             let mut ftl = Self::empty(log, config)?;
             let error = match ftl.recover(trusts) {
                 Ok(report) => return Ok((ftl, report)),
-                Err(error) => error,
+                Err(halt) => ftl.store.not_opened(halt),
             };
             *log = Some(ftl.store.log);
             // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
@@ -154,8 +154,8 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     #[inline(never)]
-    fn recover(&mut self, trusts: bool) -> Result<MountReport, MountError> {
-        if self.take_checkpoint(trusts).map_err(|halt| self.store.not_opened(halt))? {
+    fn recover(&mut self, trusts: bool) -> Result<MountReport, Halt> {
+        if self.take_checkpoint(trusts)? {
             return Ok(MountReport { clean: true, ..MountReport::default() });
         }
         let parts = self.store.plan.parts as usize;
@@ -173,9 +173,9 @@ impl<N: Nand> PagedFtl<N> {
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
         let mut newer = SegSet::new(self.store.table.segments());
         for seg in self.store.table.all() {
-            let scan = self.scan(seg)?;
+            let scan = self.store.log.scan_segment(seg)?;
             self.take_segment(seg, &scan, &mut found)?;
-            self.take_parts(seg, &scan, &mut found).map_err(|halt| self.store.not_opened(halt))?;
+            self.take_parts(seg, &scan, &mut found)?;
             if self.may_be_newer(&scan, &found) {
                 newer.insert(seg);
             }
@@ -187,8 +187,8 @@ impl<N: Nand> PagedFtl<N> {
         latest.others().for_each(|page| self.take_part(&page, &mut found));
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) && newer.contains(seg) {
-                let scan = self.scan(seg)?;
-                self.take_pages(seg, &scan, &found, &latest).map_err(|halt| self.store.not_opened(halt))?;
+                let scan = self.store.log.scan_segment(seg)?;
+                self.take_pages(seg, &scan, &found, &latest)?;
             }
         }
         // Its memory is needed again (`memory::in_mount`).
@@ -199,31 +199,27 @@ impl<N: Nand> PagedFtl<N> {
         // Spec M14. A suspect is copied, which takes an entry, too.
         let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
         if let Some(page) = latest.suspects().next().filter(|page| found.has_gaps && is_data(page)) {
-            self.make_room_in_mount(page.lpn, &found).map_err(|halt| self.store.not_opened(halt))?;
+            self.make_room_in_mount(page.lpn, &found)?;
         }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
         // Spec M6.
         self.store.next_seq = self.store.next_seq.max(found.greatest_seq + 1);
-        self.count_valid().map_err(|halt| self.store.not_opened(halt))?;
+        self.count_valid()?;
         let before = latest.others().next();
         // If all suspects fade, this page looks like one.
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
         let (rescued_pages, read_only) =
-            self.make_safe(&latest, &found.unsealed).map_err(|halt| self.store.not_opened(halt))?;
+            self.make_safe(&latest, &found.unsealed)?;
         self.store.stats = Stats::default();
         let open_segments = found.unsealed.len();
         Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })
     }
 
-    fn scan(&mut self, seg: Seg) -> Result<SegmentScan, MountError> {
-        self.store.log.scan(seg)?.ok_or(MountError::NoRecords)
-    }
-
     /// Enters what a segment is used for.
-    fn take_segment(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), MountError> {
-        check_writer(seg, scan)?;
+    fn take_segment(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), Halt> {
+        check_writer(seg, scan).map_err(|error| self.store.refuse(error))?;
         if scan.bad {
             self.store.set_use(seg, Use::Bad);
             return Ok(());
@@ -259,13 +255,16 @@ impl<N: Nand> PagedFtl<N> {
 
     /// True if the chip is blank. A device that was formatted has a header or a tag in some segment, if need be where a
     /// scan does not look.
-    fn is_never_formatted(&mut self, found: &Found) -> Result<bool, MountError> {
+    fn is_never_formatted(&mut self, found: &Found) -> Result<bool, Halt> {
         if found.is_ours {
             return Ok(false);
         }
         let Store { log, table, .. } = &mut self.store;
         let good = || table.all().filter(|&seg| table.used_for(seg) != Use::Bad);
-        Ok(is_blank(log, good())? && good().next().is_some())
+        match is_blank(log, good()) {
+            Ok(is_blank) => Ok(is_blank && good().next().is_some()),
+            Err(error) => Err(self.store.refuse(error)),
+        }
     }
 
     /// Gives `take` the pages of a segment that take part. The last one of a segment that was not ended has to be

@@ -127,6 +127,8 @@ pub(super) struct Store<N: Nand> {
     /// Nothing is written any more.
     pub(super) read_only: bool,
     pub(super) checkpoint: Checkpoint,
+    /// Why a mount has [refused](Halt::Refused) the chip.
+    refused: Option<MountError>,
     /// Only empty segments are opened: what stale ones hold may count after all.
     pub(super) keeps_stale: bool,
     /// Free segments.
@@ -155,6 +157,7 @@ impl<N: Nand> Store<N> {
             has_failed: false,
             read_only: false,
             checkpoint: Checkpoint::None,
+            refused: None,
             keeps_stale: false,
             free: shape.segments,
             empty: shape.segments,
@@ -223,7 +226,7 @@ impl<N: Nand> Store<N> {
         match halt {
             Halt::WornOut => FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments },
             Halt::Unreadable => FtlError::Unreadable { lpn },
-            Halt::NoMemory => unreachable!("only a mount enters pages without making room for them"),
+            Halt::NoMemory | Halt::Refused => unreachable!("only a mount ends with these"),
             Halt::Chip(kind) => FtlError::Chip(kind),
         }
     }
@@ -231,11 +234,19 @@ impl<N: Nand> Store<N> {
     /// The error of a mount or a format that has not gone on.
     #[inline(never)]
     pub(super) fn not_opened(&self, halt: Halt) -> MountError {
-        match halt {
-            Halt::NoMemory => MountError::NoMemory,
-            Halt::Chip(kind) => MountError::Chip(kind),
-            halt => self.told(halt, NO_PAGE).into(),
+        match (halt, self.refused) {
+            (Halt::NoMemory, _) => MountError::NoMemory,
+            (Halt::Refused, Some(error)) => error,
+            (Halt::Chip(kind), _) => MountError::Chip(kind),
+            (halt, _) => self.told(halt, NO_PAGE).into(),
         }
+    }
+
+    /// Ends a mount with an error that is more than a byte.
+    #[cold]
+    pub(super) fn refuse(&mut self, error: MountError) -> Halt {
+        self.refused = Some(error);
+        Halt::Refused
     }
 
     /// Counts the segments anew, after the table was filled.

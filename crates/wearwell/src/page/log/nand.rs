@@ -237,6 +237,24 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         Ok(())
     }
 
+    /// Scans a segment.
+    #[inline(never)]
+    pub(crate) fn scan_segment(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+        // Spec N1.
+        if self.is_bad(seg)? {
+            return Ok(SegmentScan { bad: true, ..SegmentScan::default() });
+        }
+        if !B::STORES {
+            return Ok(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() });
+        }
+        // Spec N2.
+        match self.read_summary(seg)? {
+            Some(scan) => Ok(scan),
+            None if self.tag_pages.get().is_some() => self.scan_groups(seg),
+            None => self.scan_slots(seg),
+        }
+    }
+
     /// Reads the tags of a segment without a summary.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
@@ -546,18 +564,6 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
-        // Spec N1.
-        if self.is_bad(seg)? {
-            return Ok(Some(SegmentScan { bad: true, ..SegmentScan::default() }));
-        }
-        if !B::STORES {
-            return Ok(Some(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() }));
-        }
-        // Spec N2.
-        match self.read_summary(seg)? {
-            Some(scan) => Ok(Some(scan)),
-            None if self.tag_pages.get().is_some() => self.scan_groups(seg).map(Some),
-            None => self.scan_slots(seg).map(Some),
-        }
+        self.scan_segment(seg).map(Some)
     }
 }

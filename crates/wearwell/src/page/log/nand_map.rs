@@ -7,7 +7,7 @@ use super::nand_bytes::{Extra, decode_summary};
 use super::nand_groups::NoTagPages;
 use super::nand_layout::NandLayoutError;
 use super::tag::{Record, TAG_BYTES};
-use super::{Log, Payload, Stored, Tag};
+use super::{Payload, Stored, Tag};
 use crate::addr::{Lpn, Ppn, Seg};
 
 /// The log of an engine whose map is on flash. It never has tag pages: without room beside a page, the tag lies in it.
@@ -67,7 +67,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         }
         // Such a summary has to be put together in memory before its code can be checked.
         if self.summary_pages > 1 {
-            let scan = self.scan(seg)?.unwrap_or_default();
+            let scan = self.scan_segment(seg)?;
             (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
             return Ok(!scan.gone.is_empty());
         }
