@@ -4,13 +4,13 @@
 //! For a map on flash, `paged/memory.rs` has the sizes.
 //! The data of a probe is not counted, and neither are sectors written through [`Disk::device`](super::Disk::device).
 
-use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr, ReadReport};
+use wearwell_flash::NandGeometry;
 
 use super::Config;
 use crate::buffer::WriteBuffer;
 use crate::clean::which::VictimChoice;
 use crate::losses::Losses;
-use crate::page::log::{Counted, Discards, Log, LogShape, MapLog, NandLog, TAG_BYTES, Tag};
+use crate::page::log::{Discards, Layout, LogShape, TAG_BYTES, Tag, shape_on};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 use crate::paged::PagedConfig;
 use crate::place::{ClassPlacement, PlaceChoice, Shape};
@@ -41,7 +41,7 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
         if !is_even && blocks_per_segment != 1 {
             return None;
         }
-        let shape = shape_of(geometry, blocks_per_segment)?;
+        let shape = shape_on(geometry, blocks_per_segment).ok()?;
         let parts = self.engine().check(self.engine().policies.place.classes(), &shape, Discards::Logged).ok()?;
         let pages = self.logical_pages.checked_add(parts)?;
         let kept = of_pages(self, &shape, pages)?.checked_add(of_segments(self, &shape))?;
@@ -57,14 +57,9 @@ impl PagedConfig {
     /// This supposes an allocator that wastes little. The engine itself and the driver are not included: see
     /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES).
     pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
-        let log = MapLog::<_, Counted>::with_map(ShapeOf(*geometry), 1).ok()?;
-        self.most_bytes(&log.shape(), geometry)
+        let layout = Layout::with_map(geometry, 1).ok()?;
+        self.most_bytes(&layout.shape(), geometry)
     }
-}
-
-/// The shape of the log on a chip, which is told without memory.
-fn shape_of(geometry: &NandGeometry, blocks_per_segment: u32) -> Option<LogShape> {
-    NandLog::<_, Counted>::with_payload(ShapeOf(*geometry), blocks_per_segment).ok().map(|log| log.shape())
 }
 
 /// The map, and the other tables with an entry for each page.
@@ -123,39 +118,4 @@ fn of_mount(shape: &LogShape, pages: u32) -> Option<usize> {
 /// Memory that closing a segment, or a pass over all segments, needs and frees.
 fn of_sealing(shape: &LogShape) -> usize {
     shape.slots as usize * (TAG_BYTES + size_of::<u32>()) + 64
-}
-
-/// A chip that has only a shape.
-struct ShapeOf(NandGeometry);
-
-impl Nand for ShapeOf {
-    type Error = ErrorKind;
-
-    fn geometry(&self) -> NandGeometry {
-        self.0
-    }
-
-    fn read(&mut self, _: PageAddr, _: &mut [u8], _: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
-
-    fn program(&mut self, _: PageAddr, _: &[u8], _: &[u8]) -> Result<(), ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
-
-    fn copy(&mut self, _: PageAddr, _: PageAddr, _: &mut [u8]) -> Result<ReadReport, ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
-
-    fn erase(&mut self, _: BlockAddr) -> Result<(), ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
-
-    fn is_bad(&mut self, _: BlockAddr) -> Result<bool, ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
-
-    fn mark_bad(&mut self, _: BlockAddr) -> Result<(), ErrorKind> {
-        Err(ErrorKind::Unresponsive)
-    }
 }

@@ -210,8 +210,7 @@ impl<N: Nand> PagedFtl<N> {
         let before = latest.others().next();
         // If all suspects fade, this page looks like one.
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
-        let (rescued_pages, read_only) =
-            self.make_safe(&latest, &found.unsealed)?;
+        let (rescued_pages, read_only) = self.make_safe(&latest, &found.unsealed)?;
         self.store.stats = Stats::default();
         let open_segments = found.unsealed.len();
         Ok(MountReport { never_formatted, open_segments, rescued_pages, read_only, ..MountReport::default() })

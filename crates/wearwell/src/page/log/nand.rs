@@ -24,13 +24,13 @@ use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
 use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
 use super::nand_groups::{TagPages, TagPlace};
+use super::nand_layout::Layout;
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
     Discards, EraseProgress, KeptCosts, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag,
     kind,
 };
 use crate::addr::{Class, Lpn, Ppn, Seg};
-use crate::stripe::Stripe;
 
 /// The tags of a segment that is being filled.
 #[derive(Debug, Clone)]
@@ -44,25 +44,14 @@ pub(super) struct OpenTags {
 pub struct NandLog<N, B = Stored, T = Option<TagPages>> {
     pub(super) chip: N,
     pub(super) payload: PhantomData<B>,
-    pub(super) stripe: Stripe,
-    pub(super) slots: u32,
+    pub(super) layout: Layout,
     pub(super) extra: Extra,
-    /// Segments at the end of the chip that are kept for a checkpoint.
-    pub(super) kept_segments: u32,
-    /// One of them has failed since the mount.
+    /// A segment that is kept for a checkpoint has failed since the mount.
     pub(super) has_failed_checkpoint: bool,
     /// What has been programmed and erased there since it was asked for.
     pub(super) kept_costs: KeptCosts,
     /// Logical pages of the device.
     pub(super) logical_pages: u32,
-    pub(super) summary_pages: u32,
-    pub(super) payload_bytes: u32,
-    /// Bytes of a summary in a page.
-    pub(super) summary_payload_bytes: u32,
-    /// Pages that share cells, on all dies.
-    pub(super) group: u32,
-    /// The tag of a page that has one lies at its end.
-    pub(super) tag_in_page: bool,
     /// Where the tags of slots lie in tag pages.
     pub(super) tag_pages: T,
     pub(super) open: Vec<OpenTags>,
@@ -90,12 +79,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// Address of a page of a segment. The header is page 0.
     pub(super) fn address(&self, seg: Seg, page: u32) -> PageAddr {
-        self.stripe.page(seg.0 * self.stripe.pages() + page)
+        self.layout.stripe.page(seg.0 * self.layout.stripe.pages() + page)
     }
 
     /// Address of a slot.
     pub(super) fn slot_address(&self, at: Ppn) -> PageAddr {
-        self.address(Seg(at.0 / self.slots), 1 + at.0 % self.slots)
+        self.address(Seg(at.0 / self.layout.slots), 1 + at.0 % self.layout.slots)
     }
 
     /// Programs a page with data, zeros after it, and a record.
@@ -116,7 +105,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if !B::STORES {
             return self.chip.program(at, &[], &[]).map_err(kind);
         }
-        if self.tag_in_page {
+        if self.layout.tag_in_page {
             let end = self.page.len() - TAG_BYTES;
             self.page[end..].copy_from_slice(&tag);
             self.chip.program(at, &self.page, &[]).map_err(kind)
@@ -129,7 +118,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn copy(&mut self, from: PageAddr, to: PageAddr) -> Result<[u8; TAG_BYTES], ErrorKind> {
         let mut tag = [0; TAG_BYTES];
         // The summary needs the tag. A copy within the chip would not return one that lies in the page.
-        if self.tag_in_page && B::STORES {
+        if self.layout.tag_in_page && B::STORES {
             self.chip.read(from, &mut self.page, &mut []).map_err(kind)?;
             tag.copy_from_slice(&self.page[self.page.len() - TAG_BYTES..]);
             self.chip.program(to, &self.page, &[]).map_err(kind)?;
@@ -149,7 +138,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         at: PageAddr,
         data: &mut [u8],
     ) -> Result<(ReadReport, Option<Tag>), ErrorKind> {
-        if self.tag_in_page {
+        if self.layout.tag_in_page {
             let report = self.chip.read(at, &mut self.page, &mut []).map_err(kind)?;
             data.copy_from_slice(&self.page[..data.len()]);
             Ok((report, page_tag(&self.page[self.page.len() - TAG_BYTES..])))
@@ -162,9 +151,10 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Reads a page's tag bytes. With `data`, the page's data is then in `self.page`.
     pub(super) fn read_tag(&mut self, at: PageAddr, data: bool) -> Result<[u8; TAG_BYTES], ErrorKind> {
         // A driver skips what gets an empty buffer. So a scan does not transfer the pages.
-        let page: &mut [u8] = if data || self.tag_in_page { &mut self.page } else { &mut [] };
+        let page: &mut [u8] = if data || self.layout.tag_in_page { &mut self.page } else { &mut [] };
         self.chip.read(at, page, &mut self.spare).map_err(kind)?;
-        let from = if self.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] };
+        let from =
+            if self.layout.tag_in_page { &self.page[self.page.len() - TAG_BYTES..] } else { &self.spare[..TAG_BYTES] };
         let mut tag = [0; TAG_BYTES];
         tag.copy_from_slice(from);
         Ok(tag)
@@ -177,7 +167,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         match self.open.iter_mut().find(|o| o.seg == seg) {
             Some(open) => open.tags.extend_from_slice(&tag),
             None => {
-                let mut tags = Vec::with_capacity(self.slots as usize * TAG_BYTES);
+                let mut tags = Vec::with_capacity(self.layout.slots as usize * TAG_BYTES);
                 tags.extend_from_slice(&tag);
                 self.open.push(OpenTags { seg, tags });
             }
@@ -219,12 +209,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// True if the summary of a segment was begun, so that all programs of its slots had ended.
     pub(crate) fn has_begun_summary(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        self.is_touched(self.address(seg, 1 + self.slots))
+        self.is_touched(self.address(seg, 1 + self.layout.slots))
     }
 
     /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read.
     pub(super) fn each_slot(&mut self, seg: Seg, mut take: impl FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
-        for slot in 0..self.slots {
+        for slot in 0..self.layout.slots {
             let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
                 Ok(tag) if is_erased(&tag) => break,
@@ -258,7 +248,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Reads the tags of a segment without a summary.
     fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         let header = self.read_header(seg)?;
-        let slots = self.slots as usize;
+        let slots = self.layout.slots as usize;
         let (mut tags, mut gone, mut recorded) = (Vec::new(), Vec::new(), 0);
         self.each_slot(seg, |slot, record| {
             if record.is_none() {
@@ -273,11 +263,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             tags.push(record.and_then(Record::page));
         })?;
         // Spec N6.
-        let ends_before_summary = tags.len() == self.slots as usize && self.has_begun_summary(seg)?;
-        let suspect_from = if ends_before_summary { self.slots } else { self.suspects_behind(tags.len() as u32) };
+        let ends_before_summary = tags.len() == self.layout.slots as usize && self.has_begun_summary(seg)?;
+        let suspect_from =
+            if ends_before_summary { self.layout.slots } else { self.layout.suspects_behind(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let is_torn = (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
-        let certain_to = if is_torn { self.suspects_behind(recorded) } else { suspect_from };
+        let certain_to = if is_torn { self.layout.suspects_behind(recorded) } else { suspect_from };
         // Without the header, an erase may have been cut, which leaves such slots, too.
         let lasts_to = if header.is_none() { certain_to } else { suspect_from };
         let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
@@ -368,13 +359,13 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
                 self.copy(self.slot_address(from), to)?
             }
         };
-        self.remember(Seg(at.0 / self.slots), tag);
+        self.remember(Seg(at.0 / self.layout.slots), tag);
         Ok(())
     }
 
     fn padding(&self, seg: Seg, next: u32) -> u32 {
         match self.tag_pages.get() {
-            None => self.shared_padding(next),
+            None => self.layout.shared_padding(next),
             Some(tag_pages) => u32::from(tag_pages.has_pending(seg)),
         }
     }
@@ -384,7 +375,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             return self.pad_untagged(at);
         }
         self.program(self.slot_address(at), &[], Record::Pad)?;
-        self.remember(Seg(at.0 / self.slots), Record::Pad.encode());
+        self.remember(Seg(at.0 / self.layout.slots), Record::Pad.encode());
         Ok(())
     }
 
@@ -393,7 +384,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn stop_at(&self, seg: Seg, next: u32) -> u32 {
-        self.tag_pages.get().map_or(self.slots, |tag_pages| tag_pages.stop_at(seg, next, self.slots))
+        self.tag_pages.get().map_or(self.layout.slots, |tag_pages| tag_pages.stop_at(seg, next, self.layout.slots))
     }
 
     fn slot_of(&self, page: u32) -> u32 {
@@ -418,7 +409,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         if B::STORES {
             let at = self.open.iter().position(|o| o.seg == seg);
             tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
-            let all_bytes = self.slots as usize * TAG_BYTES;
+            let all_bytes = self.layout.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
             // A segment that is ended early, as at a shutdown, has slots that were never programmed.
             tags.resize(all_bytes, 0xFF);
@@ -426,7 +417,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
         self.tag_pages.get_mut().into_iter().for_each(|tag_pages| tag_pages.drop_group(seg));
         self.program_summary(seg, &head, &tags)?;
-        Ok(self.summary_pages)
+        Ok(self.layout.summary_pages)
     }
 
     fn abandon(&mut self, seg: Seg) {
@@ -441,7 +432,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         if self.is_bad(seg)? {
             return Err(ErrorKind::EraseFailed);
         }
-        for block in self.stripe.blocks(seg) {
+        for block in self.layout.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
         // The header is programmed last: a segment without one was not erased to the end (Spec N5).
@@ -487,7 +478,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn kept_segments(&self) -> impl Iterator<Item = Seg> + use<N, B, T> {
-        (self.shape().segments..self.stripe.segments()).map(Seg)
+        (self.shape().segments..self.layout.stripe.segments()).map(Seg)
     }
 
     fn checkpoint_pages(&self) -> u32 {
@@ -512,22 +503,22 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
 
     fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {
         match self.tag_pages.get() {
-            None => self.suspects_behind(programmed),
+            None => self.layout.suspects_behind(programmed),
             Some(tag_pages) => tag_pages.suspect_from(seg, programmed),
         }
     }
 
     fn is_bad(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        self.stripe.is_bad(&mut self.chip, seg)
+        self.layout.stripe.is_bad(&mut self.chip, seg)
     }
 
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
         self.drop_tags(seg);
-        self.stripe.mark_bad(&mut self.chip, seg)
+        self.layout.stripe.mark_bad(&mut self.chip, seg)
     }
 
     fn is_blank(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        for page in 0..self.stripe.pages() {
+        for page in 0..self.layout.stripe.pages() {
             match self.chip.read(self.address(seg, page), &mut self.page, &mut self.spare).map_err(kind) {
                 // A page of ones that was programmed shows in its spare bytes.
                 Ok(_) if is_erased(&self.page) && is_erased(&self.spare) => {}
@@ -539,9 +530,9 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn has_traces(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        for page in 0..self.stripe.pages() {
+        for page in 0..self.layout.stripe.pages() {
             // Slots have no tags then, so only a tag page tells whose the chip is.
-            let is_untagged = self.tag_pages.get().is_some() && (1..=self.slots).contains(&page);
+            let is_untagged = self.tag_pages.get().is_some() && (1..=self.layout.slots).contains(&page);
             let read = match is_untagged {
                 true => self.is_tag_page(seg, page - 1),
                 false => self.read_tag(self.address(seg, page), false).map(|tag| Record::decode(&tag).is_some()),

@@ -17,31 +17,27 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// was formatted with it can only be mounted with it.
     #[must_use]
     pub fn with_checkpoint(mut self) -> Self {
-        let pages = most_bytes(self.stripe.segments(), self.slots).div_ceil(u64::from(self.payload_bytes));
-        let segments = pages.div_ceil(u64::from(self.checkpoint_slots()));
+        let pages =
+            most_bytes(self.layout.stripe.segments(), self.layout.slots).div_ceil(u64::from(self.layout.payload_bytes));
+        let segments = pages.div_ceil(u64::from(self.layout.checkpoint_slots()));
         self.extra = self.extra.and_checkpoint();
         // On a chip that is too small no segment is left, which the configuration refuses.
-        self.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.stripe.segments());
+        self.layout.kept_segments = u32::try_from(segments).unwrap_or(u32::MAX).min(self.layout.stripe.segments());
         self
-    }
-
-    /// Pages of a checkpoint in a segment.
-    pub(super) fn checkpoint_slots(&self) -> u32 {
-        self.stripe.pages() - 1
     }
 
     /// The kept segment that holds a page of the checkpoint.
     pub(super) fn checkpoint_segment(&self, page: u32) -> Seg {
-        Seg(self.shape().segments + page / self.checkpoint_slots())
+        Seg(self.layout.segments() + page / self.layout.checkpoint_slots())
     }
 
     pub(super) fn checkpoint_address(&self, page: u32) -> PageAddr {
-        self.address(self.checkpoint_segment(page), 1 + page % self.checkpoint_slots())
+        self.address(self.checkpoint_segment(page), 1 + page % self.layout.checkpoint_slots())
     }
 
     /// Pages that can hold a checkpoint.
     pub(super) fn kept_pages(&self) -> u32 {
-        self.kept_segments * self.checkpoint_slots()
+        self.layout.kept_segments * self.layout.checkpoint_slots()
     }
 
     /// [`Log::clear_checkpoint`].
@@ -111,7 +107,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn heed_failure<D>(&mut self, seg: Seg, done: Result<D, ErrorKind>) -> Result<D, ErrorKind> {
         if let Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed) = done {
             self.has_failed_checkpoint = true;
-            match self.stripe.mark_bad(&mut self.chip, seg) {
+            match self.layout.stripe.mark_bad(&mut self.chip, seg) {
                 Ok(()) | Err(ErrorKind::ProgramFailed | ErrorKind::EraseFailed | ErrorKind::Other) => {}
                 Err(error) => return Err(error),
             }
@@ -122,7 +118,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// [`Log::read_checkpoint`].
     pub(super) fn read_kept(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
         // Pages are read in order, so it is enough to ask once for each segment whether it is bad.
-        let is_first = page.is_multiple_of(self.checkpoint_slots());
+        let is_first = page.is_multiple_of(self.layout.checkpoint_slots());
         if page >= self.kept_pages() || (is_first && self.is_bad(self.checkpoint_segment(page))?) {
             return Ok(None);
         }
@@ -138,7 +134,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if self.is_bad(seg)? {
             return Ok(None);
         }
-        let at = Ppn(seg.0 * self.slots);
+        let at = Ppn(seg.0 * self.layout.slots);
         let tag = match self.tag_pages.get() {
             None => self.read_whole(self.slot_address(at), data)?,
             Some(_) => self.read_with_its_tag(at, data)?,

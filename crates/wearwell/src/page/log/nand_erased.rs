@@ -30,11 +30,11 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             return Ok(true);
         }
         let slots = self.read_slots(seg)?;
-        let is_torn = slots.unreadable.is_some_and(|slot| slot < self.suspects_behind(slots.programmed));
+        let is_torn = slots.unreadable.is_some_and(|slot| slot < self.layout.suspects_behind(slots.programmed));
         // Slots are missing before a summary that is still there.
         let has_holes = slots.is_erased_between || is_torn;
         // Where no slot is missing the summary has nothing to contradict, so it is not read.
-        let summary = if !has_holes && slots.programmed < self.slots { self.read_summary(seg)? } else { None };
+        let summary = if !has_holes && slots.programmed < self.layout.slots { self.read_summary(seg)? } else { None };
         Ok(has_holes || summary.is_some_and(|scan| scan.tags.len() > slots.programmed as usize))
     }
 
@@ -56,7 +56,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// True if no page of the block that is erased first can be read.
     fn is_first_block_gone(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        for page in (0..self.stripe.pages()).step_by(self.stripe.blocks_per_segment() as usize) {
+        for page in (0..self.layout.stripe.pages()).step_by(self.layout.stripe.blocks_per_segment() as usize) {
             match self.read_tag(self.address(seg, page), false) {
                 Err(ErrorKind::Uncorrectable) => {}
                 Ok(_) => return Ok(false),
@@ -69,7 +69,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Reads what states the slots of a segment are in, up to the first programmed one that is behind an erased one.
     fn read_slots(&mut self, seg: Seg) -> Result<SlotStates, ErrorKind> {
         let mut states = SlotStates::default();
-        for slot in 0..self.slots {
+        for slot in 0..self.layout.slots {
             match self.is_slot_erased(seg, slot) {
                 Ok(true) => continue,
                 Ok(false) => {}
@@ -96,7 +96,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// True if the first page of a summary can be read.
     pub(super) fn is_summary_readable(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
-        match self.is_slot_erased(seg, self.slots) {
+        match self.is_slot_erased(seg, self.layout.slots) {
             Ok(is_erased) => Ok(!is_erased),
             Err(ErrorKind::Uncorrectable) => Ok(false),
             Err(error) => Err(error),

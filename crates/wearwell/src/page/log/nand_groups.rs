@@ -37,12 +37,6 @@ impl Group {
 /// Whether a log has tag pages on chips that need them: by default the chip decides (`Option<TagPages>`). A type, so
 /// that a log that never has any takes neither code nor memory for them.
 pub trait TagPlace {
-    /// True if there may be tag pages.
-    const HAS_TAG_PAGES: bool;
-
-    /// Only called with tag pages if there may be some.
-    #[doc(hidden)]
-    fn new(tag_pages: Option<TagPages>) -> Self;
     #[doc(hidden)]
     fn get(&self) -> Option<&TagPages>;
     #[doc(hidden)]
@@ -50,12 +44,6 @@ pub trait TagPlace {
 }
 
 impl TagPlace for Option<TagPages> {
-    const HAS_TAG_PAGES: bool = true;
-
-    fn new(tag_pages: Option<TagPages>) -> Self {
-        tag_pages
-    }
-
     fn get(&self) -> Option<&TagPages> {
         self.as_ref()
     }
@@ -70,13 +58,6 @@ impl TagPlace for Option<TagPages> {
 pub struct NoTagPages;
 
 impl TagPlace for NoTagPages {
-    const HAS_TAG_PAGES: bool = false;
-
-    #[inline]
-    fn new(_: Option<TagPages>) -> Self {
-        Self
-    }
-
     #[inline]
     fn get(&self) -> Option<&TagPages> {
         None

@@ -1,15 +1,11 @@
-//! How a segment is divided on a chip of some shape, and what a log on NAND begins with.
+//! How a segment is divided on a chip of some shape.
 
-use alloc::vec::Vec;
-use core::marker::PhantomData;
+use wearwell_flash::NandGeometry;
 
-use wearwell_flash::Nand;
-
-use super::nand::NandLog;
-use super::nand_bytes::{self, Extra};
-use super::nand_groups::{TagPages, TagPlace};
+use super::LogShape;
+use super::nand_bytes;
+use super::nand_groups::TagPages;
 use super::tag::TAG_BYTES;
-use super::{KeptCosts, LogShape, Payload};
 use crate::addr::SECTOR_BYTES;
 use crate::stripe::Stripe;
 
@@ -38,92 +34,120 @@ pub enum NandLayoutError {
     },
 }
 
+/// Most bytes of a checkpoint before its rows, for a segment, and for a translation page. The engine says that its own
+/// are not more.
+pub(crate) const MOST_HEAD_BYTES: usize = 32;
+pub(crate) const MOST_BYTES_A_SEGMENT: usize = 5;
+pub(crate) const MOST_BYTES_A_PART: usize = 4;
+
+/// How a segment is divided, and which segments are kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(super) stripe: Stripe,
+    pub(super) slots: u32,
+    /// Segments at the end of the chip that are kept for a checkpoint.
+    pub(super) kept_segments: u32,
+    pub(super) summary_pages: u32,
+    pub(super) payload_bytes: u32,
+    /// Bytes of a summary in a page.
+    pub(super) summary_payload_bytes: u32,
+    /// Pages that share cells, on all dies.
+    pub(super) group: u32,
+    /// The tag of a page that has one lies at its end.
+    pub(super) tag_in_page: bool,
+    pub(super) has_tag_pages: bool,
+}
+
 /// Pages of a segment that a cut may hit together: those that share cells, on all dies.
 fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
     // Pages that share no cells are hit one at a time, in a stripe as well.
     if paired_pages == 1 { 1 } else { paired_pages * stripe.blocks_per_segment() }
 }
 
-impl<N: Nand> NandLog<N> {
-    /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
-    ///
-    /// # Errors
-    /// If the chip's pages or segments are too small.
-    pub fn new(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        Self::with_payload(chip, blocks_per_segment)
-    }
+/// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
+fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
+    let (all, payload) = (u64::from(segments), u64::from(payload));
+    // An entry of a translation page takes four bytes at most.
+    let parts = (all * u64::from(slots)).div_ceil(payload / 4);
+    let [head, a_segment, a_part] =
+        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u64);
+    let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
+    // One more is for the end.
+    (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
 }
 
-impl<N: Nand, B: Payload> NandLog<N, B> {
-    /// As [`new`](NandLog::new), with bytes stored or counted.
-    ///
-    /// # Errors
-    /// As it has.
-    pub fn with_payload(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        Self::on(chip, blocks_per_segment)
-    }
-}
-
-impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
-    /// As [`new`](NandLog::new), with or without tag pages.
-    pub(super) fn on(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        let geometry = chip.geometry();
-        let stripe = Stripe::new(geometry, blocks_per_segment);
+impl Layout {
+    /// The layout on a chip, whose segments are stripes of `blocks_per_segment` blocks, with tag pages where they may
+    /// be and are needed.
+    #[inline(never)]
+    pub(super) fn new(
+        geometry: &NandGeometry,
+        blocks_per_segment: u32,
+        may_have_tag_pages: bool,
+    ) -> Result<Self, NandLayoutError> {
+        let stripe = Stripe::new(*geometry, blocks_per_segment);
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
         let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
         // Where pages share cells, a tag page would have to end each group of cells, so the tag stays in the page.
-        let has_tag_pages = T::HAS_TAG_PAGES && tag_in_page && geometry.paired_pages == 1;
-        let is_tag_in_slot = tag_in_page && !has_tag_pages;
-        if page_bytes < SECTOR_BYTES * (1 + u32::from(is_tag_in_slot)) {
+        let has_tag_pages = may_have_tag_pages && tag_in_page && geometry.paired_pages == 1;
+        let tag_bytes = if tag_in_page && !has_tag_pages { SECTOR_BYTES } else { 0 };
+        if page_bytes < SECTOR_BYTES + tag_bytes {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
         }
-        let mut log = Self {
-            group: shared_group(geometry.paired_pages, &stripe),
+        let own_bytes = if has_tag_pages { TAG_BYTES as u32 } else { tag_bytes };
+        let (summary_payload_bytes, pages) = (page_bytes - own_bytes, stripe.pages());
+        let group = shared_group(geometry.paired_pages, &stripe);
+        // How many slots there are depends on this, so it counts a tag for every page.
+        let summary_pages = nand_bytes::summary_bytes(pages).div_ceil(summary_payload_bytes as usize) as u32;
+        let summary_at = pages.saturating_sub(summary_pages) / group * group;
+        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
+        let layout = Self {
             stripe,
-            slots: 0,
-            extra: Extra::Nothing,
+            slots: summary_at.checked_sub(1).ok_or(too_small)?,
             kept_segments: 0,
-            has_failed_checkpoint: false,
-            kept_costs: KeptCosts::default(),
-            logical_pages: 0,
-            summary_pages: 0,
-            payload_bytes: page_bytes,
-            summary_payload_bytes: page_bytes,
+            summary_pages,
+            payload_bytes: page_bytes - tag_bytes,
+            summary_payload_bytes,
+            group,
             tag_in_page,
-            tag_pages: T::new(None),
-            open: Vec::new(),
-            doubts_sources: false,
-            page: B::zeros(page_bytes),
-            spare: B::zeros(spare_bytes),
-            chip,
-            payload: PhantomData,
+            has_tag_pages,
         };
-        log.lay_out(has_tag_pages)?;
-        Ok(log)
+        // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
+        let is_enough = has_tag_pages || layout.suspects_behind(layout.slots) >= 2 + layout.shared_padding(1);
+        if is_enough { Ok(layout) } else { Err(too_small) }
     }
 
-    /// Divides a segment between the layout's own pages and slots.
-    fn lay_out(&mut self, has_tag_pages: bool) -> Result<(), NandLayoutError> {
-        let page_bytes = self.chip.geometry().page_bytes;
-        let tag_bytes = if self.tag_in_page { SECTOR_BYTES } else { 0 };
-        let own_bytes = if has_tag_pages { TAG_BYTES as u32 } else { tag_bytes };
-        self.payload_bytes = page_bytes - if has_tag_pages { 0 } else { tag_bytes };
-        self.summary_payload_bytes = page_bytes - own_bytes;
-        let pages = self.stripe.pages();
-        let summary_payload_bytes = self.summary_payload_bytes.max(1) as usize;
-        // How many slots there are depends on this, so it counts a tag for every page.
-        self.summary_pages = nand_bytes::summary_bytes(pages).div_ceil(summary_payload_bytes) as u32;
-        let summary_at = pages.saturating_sub(self.summary_pages) / self.group * self.group;
-        let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
-        self.slots = summary_at.checked_sub(1).ok_or(too_small)?;
-        self.tag_pages = T::new(has_tag_pages.then(|| TagPages::new(page_bytes, self.slots)));
-        self.extra = if has_tag_pages { Extra::TagPages } else { Extra::Nothing };
-        // A rescue needs a mark, padding behind it, one copy, and padding that puts the copy beyond suspicion.
-        let is_enough = match self.tag_pages.get() {
-            None => self.suspects_behind(self.slots) >= 2 + self.shared_padding(1),
-            Some(tag_pages) => tag_pages.data_slots(self.slots) >= 2,
-        };
-        if is_enough { Ok(()) } else { Err(too_small) }
+    /// The layout for an engine whose map is on flash.
+    pub(crate) fn with_map(geometry: &NandGeometry, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        let mut layout = Self::new(geometry, blocks_per_segment, false)?;
+        let stripe = &layout.stripe;
+        layout.kept_segments =
+            kept_segments(stripe.segments(), layout.slots, layout.payload_bytes, layout.checkpoint_slots());
+        Ok(layout)
+    }
+
+    /// The tag pages of a chip that needs some.
+    pub(super) fn tag_pages(&self) -> Result<Option<TagPages>, NandLayoutError> {
+        if !self.has_tag_pages {
+            return Ok(None);
+        }
+        let tag_pages = TagPages::new(self.payload_bytes, self.slots);
+        // As for pages without tag pages: a mark, and one copy.
+        if tag_pages.data_slots(self.slots) < 2 {
+            let pages = self.stripe.pages();
+            return Err(NandLayoutError::SegmentTooSmall { pages, overhead_pages: pages - self.slots });
+        }
+        Ok(Some(tag_pages))
+    }
+
+    /// Pages of a checkpoint in a kept segment.
+    pub(super) fn checkpoint_slots(&self) -> u32 {
+        self.stripe.pages() - 1
+    }
+
+    /// Segments of the log.
+    pub(super) fn segments(&self) -> u32 {
+        self.stripe.segments() - self.kept_segments
     }
 
     /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before.
@@ -138,10 +162,10 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         (programmed / self.group * self.group).saturating_sub(1)
     }
 
-    /// [`Log::shape`](super::Log::shape).
-    pub(super) fn shape_of_log(&self) -> LogShape {
-        let of_cells = LogShape {
-            segments: self.stripe.segments() - self.kept_segments,
+    /// The shape of a log without tag pages.
+    pub(crate) fn shape(&self) -> LogShape {
+        LogShape {
+            segments: self.segments(),
             slots: self.slots,
             overhead_pages: self.stripe.pages() - self.slots,
             data_slots: self.slots,
@@ -155,7 +179,13 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             banks: self.stripe.banks(),
             page_bytes: self.payload_bytes,
             max_logical_pages: u32::MAX,
-        };
-        self.tag_pages.get().map_or(of_cells, |tag_pages| tag_pages.shape(of_cells))
+        }
     }
+}
+
+/// The shape of the log that [`NandLog::new`](super::NandLog::new) makes on a chip.
+pub(crate) fn shape_on(geometry: &NandGeometry, blocks_per_segment: u32) -> Result<LogShape, NandLayoutError> {
+    let layout = Layout::new(geometry, blocks_per_segment, true)?;
+    let of_cells = layout.shape();
+    Ok(layout.tag_pages()?.map_or(of_cells, |tag_pages| tag_pages.shape(of_cells)))
 }

@@ -5,7 +5,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::nand::{NandLog, page_tag};
 use super::nand_bytes::{Extra, decode_summary};
 use super::nand_groups::NoTagPages;
-use super::nand_layout::NandLayoutError;
+use super::nand_layout::{Layout, NandLayoutError};
 use super::tag::{Record, TAG_BYTES};
 use super::{Payload, Stored, Tag};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -20,10 +20,8 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     /// # Errors
     /// If the chip's pages or segments are too small.
     pub fn with_map(chip: N, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        let mut log = Self::on(chip, blocks_per_segment)?;
-        log.extra = Extra::Map;
-        log.keep_for_checkpoint();
-        Ok(log)
+        let layout = Layout::with_map(&chip.geometry(), blocks_per_segment)?;
+        Ok(Self::laid_out(chip, layout, NoTagPages, Extra::Map))
     }
 
     /// The tag of a page; none if it cannot be read.
@@ -45,28 +43,28 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         }
         let tag = Record::Page(tag).encode();
         self.program_page(self.slot_address(at), tag)?;
-        self.remember(Seg(at.0 / self.slots), tag);
+        self.remember(Seg(at.0 / self.layout.slots), tag);
         Ok(())
     }
 
     /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If
     /// summaries take one page, this takes no memory.
     pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Tag)) -> Result<bool, ErrorKind> {
-        let is_summary = self.summary_pages == 1
-            && match self.read_tag(self.address(seg, 1 + self.slots), true) {
+        let is_summary = self.layout.summary_pages == 1
+            && match self.read_tag(self.address(seg, 1 + self.layout.slots), true) {
                 Ok(tag) => matches!(Record::decode(&tag), Some(Record::Summary)),
                 Err(ErrorKind::Uncorrectable) => false,
                 Err(error) => return Err(error),
             };
-        let bytes = &self.page[..self.payload_bytes as usize];
-        let summary = decode_summary(bytes, self.slots, self.read_versions()).filter(|_| is_summary);
+        let bytes = &self.page[..self.layout.payload_bytes as usize];
+        let summary = decode_summary(bytes, self.layout.slots, self.read_versions()).filter(|_| is_summary);
         if let Some((_, tags)) = summary {
             let tags = (0..).zip(tags.chunks_exact(TAG_BYTES).map(page_tag));
             tags.for_each(|(slot, tag)| tag.into_iter().for_each(|tag| take(slot, tag)));
             return Ok(false);
         }
         // Such a summary has to be put together in memory before its code can be checked.
-        if self.summary_pages > 1 {
+        if self.layout.summary_pages > 1 {
             let scan = self.scan_segment(seg)?;
             (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
             return Ok(!scan.gone.is_empty());

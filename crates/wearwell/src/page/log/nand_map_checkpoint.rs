@@ -12,12 +12,6 @@ use super::{Kind, Log, Payload};
 /// A segment erased as often takes no more checkpoints.
 const MOST_ERASES: u32 = 1000;
 
-/// Most bytes of a checkpoint before its rows, for a segment, and for a translation page. The engine says that its own
-/// are not more.
-pub(crate) const MOST_HEAD_BYTES: usize = 32;
-pub(crate) const MOST_BYTES_A_SEGMENT: usize = 5;
-pub(crate) const MOST_BYTES_A_PART: usize = 4;
-
 /// What a kept page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptPage {
@@ -31,29 +25,10 @@ pub(crate) enum KeptPage {
     Bad,
 }
 
-/// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
-#[inline(never)]
-fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
-    let (all, payload) = (u64::from(segments), u64::from(payload));
-    // An entry of a translation page takes four bytes at most.
-    let parts = (all * u64::from(slots)).div_ceil(payload / 4);
-    let [head, a_segment, a_part] =
-        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u64);
-    let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
-    // One more is for the end.
-    (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
-}
-
 impl<N: Nand, B: Payload> MapLog<N, B> {
-    /// Keeps room at the end of the chip, as much as a checkpoint takes, and its end.
-    pub(super) fn keep_for_checkpoint(&mut self) {
-        self.kept_segments =
-            kept_segments(self.stripe.segments(), self.slots, self.payload_bytes, self.checkpoint_slots());
-    }
-
     /// The page number of the end.
     fn end_page(&self) -> u32 {
-        (self.kept_segments - 1) * self.checkpoint_slots()
+        (self.layout.kept_segments - 1) * self.layout.checkpoint_slots()
     }
 
     /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad.
@@ -106,7 +81,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         }
         // One bad segment is enough (Spec M9), so the second is marked only if the first cannot be.
         for seg in segments {
-            match self.stripe.mark_bad(&mut self.chip, seg) {
+            match self.layout.stripe.mark_bad(&mut self.chip, seg) {
                 Ok(()) => return Ok(true),
                 Err(ErrorKind::Unresponsive) => return Err(ErrorKind::Unresponsive),
                 Err(_) => {}

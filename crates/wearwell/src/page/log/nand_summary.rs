@@ -14,16 +14,16 @@ use crate::addr::Seg;
 impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Programs the summary of a segment.
     pub(super) fn program_summary(&mut self, seg: Seg, head: &[u8], tags: &[u8]) -> Result<(), ErrorKind> {
-        for part in 0..self.summary_pages {
+        for part in 0..self.layout.summary_pages {
             self.fill_summary(part, head, tags);
-            self.program_page(self.address(seg, 1 + self.slots + part), Record::Summary.encode())?;
+            self.program_page(self.address(seg, 1 + self.layout.slots + part), Record::Summary.encode())?;
         }
         Ok(())
     }
 
     /// Fills `self.page` with a part of a summary: the head, all tags, and then zeros.
     fn fill_summary(&mut self, part: u32, head: &[u8], tags: &[u8]) {
-        let bytes = self.summary_payload_bytes as usize;
+        let bytes = self.layout.summary_payload_bytes as usize;
         let start = part as usize * bytes;
         self.page.fill(0);
         for (at, held) in [(0, head), (head.len(), tags)] {
@@ -36,19 +36,19 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// The summary of a segment, if there is a good one.
     pub(super) fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
-        let payload_bytes = self.summary_payload_bytes as usize;
-        let is_whole = self.summary_pages == 1;
+        let payload_bytes = self.layout.summary_payload_bytes as usize;
+        let is_whole = self.layout.summary_pages == 1;
         let mut bytes = Vec::new();
         // The last page is read first, because it is the one that an incomplete summary lacks.
-        for part in (0..self.summary_pages).rev() {
-            match self.read_tag(self.address(seg, 1 + self.slots + part), true) {
+        for part in (0..self.layout.summary_pages).rev() {
+            match self.read_tag(self.address(seg, 1 + self.layout.slots + part), true) {
                 Ok(tag) if matches!(Record::decode(&tag), Some(Record::Summary)) => {}
                 Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
                 Err(error) => return Err(error),
             }
             // Memory is taken only now: most segments without a summary are left at its last page.
             if !is_whole {
-                bytes.resize(self.summary_pages as usize * payload_bytes, 0);
+                bytes.resize(self.layout.summary_pages as usize * payload_bytes, 0);
                 bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
             }
         }
@@ -56,7 +56,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
-        let (head, tags) = nand_bytes::decode_summary(bytes, self.slots, self.read_versions())?;
+        let (head, tags) = nand_bytes::decode_summary(bytes, self.layout.slots, self.read_versions())?;
         let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
         Some(SegmentScan {
             erases: Some(head.erases),
@@ -64,8 +64,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             opened: Some(head.opened),
             class: head.class,
             tags: tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect(),
-            suspect_from: self.slots,
-            lasts_to: self.slots,
+            suspect_from: self.layout.slots,
+            lasts_to: self.layout.slots,
             ..SegmentScan::default()
         })
     }

@@ -70,7 +70,7 @@ impl Groups {
 /// Reading.
 impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn place(&self, at: Ppn) -> (Seg, u32) {
-        (Seg(at.0 / self.slots), at.0 % self.slots)
+        (Seg(at.0 / self.layout.slots), at.0 % self.layout.slots)
     }
 
     /// Reads a slot into `self.page`.
@@ -107,8 +107,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// Reads what the tag pages of a segment say.
     fn read_groups(&mut self, seg: Seg) -> Result<Groups, ErrorKind> {
-        let (mut found, slots) = (Groups::default(), self.slots as usize);
-        for slot in 0..self.slots {
+        let (mut found, slots) = (Groups::default(), self.layout.slots as usize);
+        for slot in 0..self.layout.slots {
             match self.read_slot(seg, slot) {
                 // Spec T3.
                 Ok(()) if is_erased(&self.page) => break,
@@ -141,7 +141,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let decayed = if last.map(|slot| slot + 1) == Some(programmed) && !is_summary_touched { other } else { last };
         let lost = decayed.filter(|&slot| slot >= known).map_or(known, |slot| slot + 1);
         if lost > known {
-            found.lose(lost, self.slots as usize);
+            found.lose(lost, self.layout.slots as usize);
         }
         let suspect_from = if lost > known || has_more { lost } else { found.last_first };
         // Spec P3: what cannot be read does not show that a rescue had ended.
@@ -293,8 +293,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             return Ok(());
         }
         known.source = Some((seg, Vec::new()));
-        for part in 0..self.summary_pages {
-            let at = self.address(seg, 1 + self.slots + part);
+        for part in 0..self.layout.summary_pages {
+            let at = self.address(seg, 1 + self.layout.slots + part);
             self.chip.read(at, &mut [], &mut []).map_err(kind)?;
         }
         Ok(())
@@ -343,7 +343,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// [`Log::pad`]: a tag page where it ends a group; otherwise zeros, which show that the tag page before is whole.
     pub(super) fn pad_untagged(&mut self, at: Ppn) -> Result<(), ErrorKind> {
         let (seg, slot) = self.place(at);
-        let slots = self.slots;
+        let slots = self.layout.slots;
         let Some(known) = self.tag_pages.get_mut() else { return Ok(()) };
         // The last slot, and one behind a full group, is a tag page even if nothing is pending.
         let is_end = known.stop_at(seg, slot, slots) == slot;
