@@ -155,7 +155,7 @@ impl<N: Nand> PagedFtl<N> {
     pub(super) fn note_pages(&mut self, victim: Seg) -> Result<bool, Halt> {
         let Self { store, victims, .. } = self;
         victims.clear();
-        let mut take = |slot: u32, tag: Tag| {
+        let mut take = |slot: u32, tag: &Tag| {
             if tag.kind == Kind::Data {
                 victims.push((tag.lpn, slot));
             }

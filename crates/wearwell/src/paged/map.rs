@@ -245,9 +245,9 @@ fn next_in<N: Nand>(
     store: &mut Store<N>,
 ) -> Result<Option<(u32, Tag)>, ErrorKind> {
     let mut next = None;
-    let mut take = |slot: u32, tag: Tag| {
+    let mut take = |slot: u32, tag: &Tag| {
         let is_wanted = slot >= from && tag.kind == Kind::Data && pages.contains(&tag.lpn.0);
-        next = next.or(is_wanted.then_some((slot, tag)));
+        next = next.or(is_wanted.then_some((slot, *tag)));
     };
     store.log.each_tag(seg, &mut take)?;
     Ok(next)
@@ -255,7 +255,7 @@ fn next_in<N: Nand>(
 
 /// The number of a page: that of its tag, or if that cannot be read, of the summary.
 pub(super) fn number_of<N: Nand>(store: &mut Store<N>, at: Ppn) -> Result<Option<u64>, ErrorKind> {
-    if let Some(tag) = store.log.tag_at(at)? {
+    if let Some(tag) = store.log.tag_at(at, false)? {
         return Ok(Some(tag.seq));
     }
     let (seg, mut number) = (store.segment_of(at), None);

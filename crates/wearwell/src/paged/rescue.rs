@@ -113,7 +113,7 @@ impl<N: Nand> PagedFtl<N> {
         // A translation page that names a place there is newer than the rescue, which had ended then.
         for at in map.cache.places().map(|(_, at)| at).chain(parts) {
             // The next try does not find it any more, so this ends.
-            if store.is_in_use(at) && store.segment_of(at) == seg && store.log.tag_at(at)?.is_none() {
+            if store.is_in_use(at) && store.segment_of(at) == seg && store.log.tag_at(at, false)?.is_none() {
                 self.begins_again = true;
                 return Err(ErrorKind::Uncorrectable.into());
             }

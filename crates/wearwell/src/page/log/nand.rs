@@ -160,6 +160,15 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         Ok(tag)
     }
 
+    /// The record of a page; none if no good one can be read. With `data`, the page's data is then in `self.page`.
+    pub(super) fn record_at(&mut self, at: PageAddr, data: bool) -> Result<Option<Record>, ErrorKind> {
+        match self.read_tag(at, data) {
+            Ok(tag) => Ok(Record::decode(&tag)),
+            Err(ErrorKind::Uncorrectable) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
         if !B::STORES {
             return;
@@ -181,12 +190,10 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// The header of a segment, if there is a good one.
     pub(super) fn read_header(&mut self, seg: Seg) -> Result<Option<SegmentHeader>, ErrorKind> {
-        match self.read_tag(self.address(seg, 0), true) {
-            Ok(tag) if matches!(Record::decode(&tag), Some(Record::Header)) => {}
-            Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
-            Err(error) => return Err(error),
+        match self.record_at(self.address(seg, 0), true)? {
+            Some(Record::Header) => Ok(nand_bytes::decode_header(&self.page[..HEADER_BYTES])),
+            _ => Ok(None),
         }
-        Ok(nand_bytes::decode_header(&self.page[..HEADER_BYTES]))
     }
 
     /// The version that this layout writes.
@@ -213,7 +220,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read.
-    pub(super) fn each_slot(&mut self, seg: Seg, mut take: impl FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
+    pub(super) fn each_slot(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
         for slot in 0..self.layout.slots {
             let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
@@ -250,7 +257,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let header = self.read_header(seg)?;
         let slots = self.layout.slots as usize;
         let (mut tags, mut gone, mut recorded) = (Vec::new(), Vec::new(), 0);
-        self.each_slot(seg, |slot, record| {
+        self.each_slot(seg, &mut |slot, record| {
             if record.is_none() {
                 // The lists are as long as they can get from their first entry on. So an erased segment takes no
                 // memory.
@@ -535,7 +542,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             let is_untagged = self.tag_pages.get().is_some() && (1..=self.layout.slots).contains(&page);
             let read = match is_untagged {
                 true => self.is_tag_page(seg, page - 1),
-                false => self.read_tag(self.address(seg, page), false).map(|tag| Record::decode(&tag).is_some()),
+                false => self.record_at(self.address(seg, page), false).map(|record| record.is_some()),
             };
             match read {
                 Ok(true) => return Ok(true),

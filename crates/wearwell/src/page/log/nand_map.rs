@@ -24,21 +24,16 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(Self::laid_out(chip, layout, NoTagPages, Extra::Map))
     }
 
-    /// The tag of a page; none if it cannot be read.
-    pub(crate) fn tag_at(&mut self, at: Ppn) -> Result<Option<Tag>, ErrorKind> {
-        match self.read_tag(self.slot_address(at), false) {
-            Ok(tag) => Ok(page_tag(&tag)),
-            Err(ErrorKind::Uncorrectable) => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// The tag of a page; none if it cannot be read. With `data`, the page's data is then in `self.page`.
+    pub(crate) fn tag_at(&mut self, at: Ppn, data: bool) -> Result<Option<Tag>, ErrorKind> {
+        Ok(self.record_at(self.slot_address(at), data)?.and_then(Record::page))
     }
 
     /// Appends the page at `from` under another tag, if it is one of the same logical page; otherwise it is
     /// `Uncorrectable`.
     pub(crate) fn append_again(&mut self, from: Ppn, at: Ppn, tag: Tag) -> Result<(), ErrorKind> {
         // This leaves the data in `self.page`, where it is programmed from.
-        let known = page_tag(&self.read_tag(self.slot_address(from), true)?);
-        if known.is_none_or(|known| known.lpn != tag.lpn) {
+        if self.tag_at(from, true)?.is_none_or(|known| known.lpn != tag.lpn) {
             return Err(ErrorKind::Uncorrectable);
         }
         let tag = Record::Page(tag).encode();
@@ -49,40 +44,41 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
 
     /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If
     /// summaries take one page, this takes no memory.
-    pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Tag)) -> Result<bool, ErrorKind> {
-        let is_summary = self.layout.summary_pages == 1
-            && match self.read_tag(self.address(seg, 1 + self.layout.slots), true) {
-                Ok(tag) => matches!(Record::decode(&tag), Some(Record::Summary)),
-                Err(ErrorKind::Uncorrectable) => false,
-                Err(error) => return Err(error),
-            };
-        let bytes = &self.page[..self.layout.payload_bytes as usize];
-        let summary = decode_summary(bytes, self.layout.slots, self.read_versions()).filter(|_| is_summary);
-        if let Some((_, tags)) = summary {
-            let tags = (0..).zip(tags.chunks_exact(TAG_BYTES).map(page_tag));
-            tags.for_each(|(slot, tag)| tag.into_iter().for_each(|tag| take(slot, tag)));
-            return Ok(false);
-        }
+    pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, &Tag)) -> Result<bool, ErrorKind> {
         // Such a summary has to be put together in memory before its code can be checked.
         if self.layout.summary_pages > 1 {
             let scan = self.scan_segment(seg)?;
-            (0..).zip(&scan.tags).for_each(|(slot, tag)| tag.iter().for_each(|&tag| take(slot, tag)));
+            for (slot, tag) in (0..).zip(&scan.tags) {
+                if let Some(tag) = tag {
+                    take(slot, tag);
+                }
+            }
             return Ok(!scan.gone.is_empty());
         }
+        let record = self.record_at(self.address(seg, 1 + self.layout.slots), true)?;
+        let bytes = &self.page[..self.layout.payload_bytes as usize];
+        if matches!(record, Some(Record::Summary))
+            && let Some((_, tags)) = decode_summary(bytes, self.layout.slots, self.read_versions())
+        {
+            for (slot, tag) in (0..).zip(tags.chunks_exact(TAG_BYTES)) {
+                if let Some(tag) = page_tag(tag) {
+                    take(slot, &tag);
+                }
+            }
+            return Ok(false);
+        }
         let mut has_gaps = false;
-        self.each_slot(seg, |slot, record| {
-            has_gaps |= record.is_none();
-            record.and_then(Record::page).into_iter().for_each(|tag| take(slot, tag));
+        self.each_slot(seg, &mut |slot, record| match record {
+            Some(Record::Page(tag)) => take(slot, &tag),
+            Some(_) => {}
+            None => has_gaps = true,
         })?;
         Ok(has_gaps)
     }
 
     /// True if the page at `at` is one of `lpn` and holds `data`.
     pub(crate) fn holds_this(&mut self, at: Ppn, lpn: Lpn, data: &[u8]) -> Result<bool, ErrorKind> {
-        match self.read_tag(self.slot_address(at), true) {
-            Ok(tag) => Ok(page_tag(&tag).is_some_and(|tag| tag.lpn == lpn) && self.page[..data.len()] == *data),
-            Err(ErrorKind::Uncorrectable) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let tag = self.tag_at(at, true)?;
+        Ok(tag.is_some_and(|tag| tag.lpn == lpn) && self.page[..data.len()] == *data)
     }
 }

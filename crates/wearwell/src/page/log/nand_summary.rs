@@ -41,10 +41,9 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let mut bytes = Vec::new();
         // The last page is read first, because it is the one that an incomplete summary lacks.
         for part in (0..self.layout.summary_pages).rev() {
-            match self.read_tag(self.address(seg, 1 + self.layout.slots + part), true) {
-                Ok(tag) if matches!(Record::decode(&tag), Some(Record::Summary)) => {}
-                Ok(_) | Err(ErrorKind::Uncorrectable) => return Ok(None),
-                Err(error) => return Err(error),
+            let record = self.record_at(self.address(seg, 1 + self.layout.slots + part), true)?;
+            if !matches!(record, Some(Record::Summary)) {
+                return Ok(None);
             }
             // Memory is taken only now: most segments without a summary are left at its last page.
             if !is_whole {
