@@ -159,10 +159,10 @@ impl<N: Nand> PagedFtl<N> {
     pub(super) fn take_checkpoint(&mut self, trusts: bool) -> Result<bool, Halt> {
         let (first, end) = (self.store.log.kept_at(0)?, self.store.log.end()?);
         // Spec P2.
-        let numbers = [first, end].map(|kept| if let KeptPage::Of(seq) = kept { seq } else { 0 });
-        let is_plausible = numbers.iter().all(|&seq| seq < IMPLAUSIBLE_CLOCK);
+        let greatest = first.number().max(end.number());
+        let is_plausible = greatest < IMPLAUSIBLE_CLOCK;
         if is_plausible {
-            self.store.next_seq = 1 + numbers.into_iter().fold(0, u64::max);
+            self.store.next_seq = 1 + greatest;
         }
         // Spec M9.
         self.store.checkpoint = match (first, end) {

@@ -42,45 +42,49 @@ pub(super) struct Page {
     is_last: bool,
 }
 
+const NO_PAGE: Page = Page { lpn: Lpn(u32::MAX), at: Ppn::NONE, seq: 0, is_last: false };
+
 /// Most versions of one page of which a cut and failed programs may have left something, and the page before them.
 const MOST_LATEST: usize = 8;
 
 /// The pages with the greatest numbers of all that count for something, the greatest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Latest {
-    pages: [Option<Page>; MOST_LATEST],
+    pages: [Page; MOST_LATEST],
+    len: usize,
 }
 
 impl Latest {
+    const EMPTY: Self = Self { pages: [NO_PAGE; MOST_LATEST], len: 0 };
+
     /// Enters a page. Returns the one that has no place among them any more.
     fn enter(&mut self, page: Page) -> Option<Page> {
-        let mut next = Some(page);
-        for known in &mut self.pages {
-            if known.is_none_or(|known| next.is_some_and(|next| next.seq > known.seq)) {
+        let mut next = page;
+        for known in &mut self.pages[..self.len] {
+            if next.seq > known.seq {
                 core::mem::swap(known, &mut next);
             }
         }
-        next
+        let Some(free) = self.pages.get_mut(self.len) else { return Some(next) };
+        *free = next;
+        self.len += 1;
+        None
     }
 
     /// The suspects, and those behind them: see M5.
-    fn split(&self) -> (impl Iterator<Item = Page> + '_, impl Iterator<Item = Page> + '_) {
-        let newest = self.pages[0];
-        let is_suspect = |page: &Option<Page>| {
-            page.is_some_and(|page| page.is_last && newest.is_some_and(|newest| newest.lpn == page.lpn))
-        };
-        let count = self.pages.iter().position(|page| !is_suspect(page)).unwrap_or(MOST_LATEST);
-        let (suspects, others) = self.pages.split_at(count);
-        (suspects.iter().flatten().copied(), others.iter().flatten().copied())
+    fn split(&self) -> (&[Page], &[Page]) {
+        let pages = &self.pages[..self.len];
+        let is_suspect = |page: &&Page| page.is_last && page.lpn == self.pages[0].lpn;
+        pages.split_at(pages.iter().take_while(is_suspect).count())
     }
 
     /// Of one page, the versions that a cut or a failed program may have left, the newest first.
-    pub(super) fn suspects(&self) -> impl Iterator<Item = Page> + '_ {
+    pub(super) fn suspects(&self) -> &[Page] {
         self.split().0
     }
 
     /// The other pages.
-    fn others(&self) -> impl Iterator<Item = Page> + '_ {
+    fn others(&self) -> &[Page] {
         self.split().1
     }
 }
@@ -161,7 +165,7 @@ impl<N: Nand> PagedFtl<N> {
         let parts = self.store.plan.parts as usize;
         let mut found = Found {
             parts: vec![0; parts],
-            latest: Latest::default(),
+            latest: Latest::EMPTY,
             unsealed: SegSet::new(self.store.table.segments()),
             greatest_seq: 0,
             is_ours: false,
@@ -182,9 +186,9 @@ impl<N: Nand> PagedFtl<N> {
         }
         let never_formatted = self.is_never_formatted(&found)?;
         // Spec M5.
-        let latest = core::mem::take(&mut found.latest);
+        let latest = core::mem::replace(&mut found.latest, Latest::EMPTY);
         self.map.set_suspect_from(latest.suspects().last().map_or(u64::MAX, |page| page.seq));
-        latest.others().for_each(|page| self.take_part(&page, &mut found));
+        latest.others().iter().for_each(|page| self.take_part(page, &mut found));
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) && newer.contains(seg) {
                 let scan = self.store.log.scan_segment(seg)?;
@@ -198,7 +202,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         // Spec M14. A suspect is copied, which takes an entry, too.
         let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
-        if let Some(page) = latest.suspects().next().filter(|page| found.has_gaps && is_data(page)) {
+        if let Some(page) = latest.suspects().first().filter(|page| found.has_gaps && is_data(page)) {
             self.make_room_in_mount(page.lpn, &found)?;
         }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
@@ -207,7 +211,7 @@ impl<N: Nand> PagedFtl<N> {
         // Spec M6.
         self.store.next_seq = self.store.next_seq.max(found.greatest_seq + 1);
         self.count_valid()?;
-        let before = latest.others().next();
+        let before = latest.others().first();
         // If all suspects fade, this page looks like one.
         self.store.keeps_stale = before.is_some_and(|page| page.is_last && self.map.part_in(page.lpn).is_some());
         let (rescued_pages, read_only) = self.make_safe(&latest, &found.unsealed)?;
@@ -232,11 +236,11 @@ impl<N: Nand> PagedFtl<N> {
             }
             None => found.unknown.insert(seg),
         }
-        let tags = scan.tags.iter().flatten();
         // Also of a segment that is void, whose numbers are used up. Those that no device lives to see are passed over
         // (P2).
-        let greatest = tags.map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
-        found.greatest_seq = found.greatest_seq.max(greatest.unwrap_or(0));
+        for tag in scan.tags.iter().flatten().filter(|tag| tag.seq < IMPLAUSIBLE_CLOCK) {
+            found.greatest_seq = found.greatest_seq.max(tag.seq);
+        }
         // Spec M14. What a segment held may be gone with its tags.
         found.has_gaps |= !scan.sealed && !scan.gone.is_empty();
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
@@ -259,9 +263,9 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(false);
         }
         let Store { log, table, .. } = &mut self.store;
-        let good = || table.all().filter(|&seg| table.used_for(seg) != Use::Bad);
-        match is_blank(log, good()) {
-            Ok(is_blank) => Ok(is_blank && good().next().is_some()),
+        let good = table.all().filter(|&seg| table.used_for(seg) != Use::Bad);
+        match is_blank(log, good) {
+            Ok(is_blank) => Ok(is_blank && self.store.has_good()),
             Err(error) => Err(self.store.refuse(error)),
         }
     }
@@ -332,7 +336,7 @@ impl<N: Nand> PagedFtl<N> {
             // Spec M2, M14.
             let part = ftl.map.part_for(lpn);
             let is_newer = seq > found.parts[part as usize] && ftl.map.place_of(part) != LOST;
-            if !is_newer || latest.suspects().any(|suspect| suspect.at == at) {
+            if !is_newer || latest.suspects().iter().any(|suspect| suspect.at == at) {
                 return Ok(());
             }
             // If the number of the other one cannot be read, this one takes its place.

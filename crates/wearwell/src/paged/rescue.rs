@@ -34,18 +34,18 @@ impl<N: Nand> PagedFtl<N> {
     /// the device is read-only because there is no free segment for that.
     pub(super) fn make_safe(&mut self, latest: &Latest, unsealed: &SegSet) -> Result<(u32, bool), Halt> {
         // Their segments are kept until one is copied.
-        latest.suspects().for_each(|page| self.store.gain(page.at));
+        latest.suspects().iter().for_each(|page| self.store.gain(page.at));
         self.release_empty();
-        let suspect = latest.suspects().next();
+        let suspect = latest.suspects().first();
         // Spec M13. Where so few are empty that programs which fail may use them up, the suspect may have others.
         let has_doubts = self.has_doubted() || self.lost_parts().next().is_some();
         self.store.keeps_stale |= has_doubts && self.store.empty() > self.store.held();
         if let Some(page) = suspect {
-            if !self.rescue(&page)? {
+            if !self.rescue(page)? {
                 self.store.read_only = true;
                 return Ok((0, true));
             }
-            latest.suspects().for_each(|page| self.store.lose(page.at));
+            latest.suspects().iter().for_each(|page| self.store.lose(page.at));
             self.map.set_suspect_from(u64::MAX);
         }
         self.renew_doubted()?;

@@ -178,6 +178,11 @@ impl<N: Nand> Store<N> {
         self.free_for_data() >= self.held() || self.good < self.plan.needed_segments
     }
 
+    /// True if there is a segment that is not bad, and in which no program has failed.
+    pub(super) fn has_good(&self) -> bool {
+        self.good > 0
+    }
+
     pub(super) fn map_segments(&self) -> u32 {
         self.map_segments
     }

@@ -485,7 +485,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     }
 
     fn kept_segments(&self) -> impl Iterator<Item = Seg> + use<N, B, T> {
-        (self.shape().segments..self.layout.stripe.segments()).map(Seg)
+        (self.layout.segments()..self.layout.stripe.segments()).map(Seg)
     }
 
     fn checkpoint_pages(&self) -> u32 {

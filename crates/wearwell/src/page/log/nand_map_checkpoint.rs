@@ -25,6 +25,13 @@ pub(crate) enum KeptPage {
     Bad,
 }
 
+impl KeptPage {
+    /// The number of its checkpoint, or 0.
+    pub(crate) fn number(self) -> u64 {
+        if let Self::Of(seq) = self { seq } else { 0 }
+    }
+}
+
 impl<N: Nand, B: Payload> MapLog<N, B> {
     /// The page number of the end.
     fn end_page(&self) -> u32 {
