@@ -9,7 +9,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::config::HELD_SEGMENTS;
 use super::halt::Halt;
-use super::map::{LOST, is_place};
+use super::map::LOST;
 use super::store::Stream;
 use super::table::Use;
 use crate::addr::{Lpn, Ppn, Seg};
@@ -282,14 +282,13 @@ impl<N: Nand> PagedFtl<N> {
     fn find_rest(&mut self, victim: Seg) -> Result<(), Halt> {
         // Translation pages that the victim holds are written anew, which moves them elsewhere.
         for part in 0..self.store.plan.parts {
-            let at = self.map.place_of(part);
-            if at.is_some() && self.store.segment_of(at) == victim {
+            if self.store.is_in(self.map.place_of(part), victim) {
                 self.map.merge(part, &mut self.store)?;
             }
         }
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
             let at = self.map.lookup(lpn, &mut self.store)?;
-            if is_place(at) && self.store.segment_of(at) == victim {
+            if self.store.is_in(at, victim) {
                 self.move_page(lpn, at)?;
             }
         }

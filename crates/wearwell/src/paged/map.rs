@@ -385,8 +385,7 @@ impl Map {
         let failing = table.emptiest(&|seg| is_mine(seg) && table.used_for(seg) == Use::Failing);
         let Some(victim) = failing.or_else(|| table.emptiest(&is_mine)) else { return Ok(false) };
         for part in 0..self.plan.parts {
-            let at = self.place_of(part);
-            if at.is_some() && store.segment_of(at) == victim {
+            if store.is_in(self.place_of(part), victim) {
                 self.merge_here(part, store)?;
             }
         }

@@ -113,7 +113,7 @@ impl<N: Nand> PagedFtl<N> {
         // A translation page that names a place there is newer than the rescue, which had ended then.
         for at in map.cache.places().map(|(_, at)| at).chain(parts) {
             // The next try does not find it any more, so this ends.
-            if store.is_in_use(at) && store.segment_of(at) == seg && store.log.tag_at(at, false)?.is_none() {
+            if store.is_in_use(at) && store.is_in(at, seg) && store.log.tag_at(at, false)?.is_none() {
                 self.begins_again = true;
                 return Err(ErrorKind::Uncorrectable.into());
             }
@@ -128,8 +128,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         for part in 0..self.store.plan.parts {
             let at = self.map.place_of(part);
-            let is_there = self.store.is_in_use(at) && self.store.segment_of(at) == seg;
-            if is_there && self.store.log.holds(at, self.map.page_of(part), self.map.lend())? {
+            if self.store.is_in(at, seg) && self.store.log.holds(at, self.map.page_of(part), self.map.lend())? {
                 self.merge_whole(part)?;
             }
         }

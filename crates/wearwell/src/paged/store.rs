@@ -196,6 +196,11 @@ impl<N: Nand> Store<N> {
         self.slots.segment_of(at)
     }
 
+    /// True if a place is one of that segment. No segment has the places that are none.
+    pub(super) fn is_in(&self, at: Ppn, seg: Seg) -> bool {
+        self.segment_of(at) == seg
+    }
+
     /// True if a place on flash may name this page: it is one of a segment in use.
     pub(super) fn is_in_use(&self, at: Ppn) -> bool {
         // What is damaged on flash may name a place behind the last one.
@@ -256,11 +261,8 @@ impl<N: Nand> Store<N> {
 
     /// Counts the segments anew, after the table was filled.
     pub(super) fn recount_all(&mut self) {
-        let table = &self.table;
-        self.free = table.count(|seg| table.is_free(seg));
-        self.empty = table.count(|seg| table.is_empty(seg));
-        self.map_segments = table.count(|seg| table.is_in_use(seg) && table.is_of_map(seg));
-        self.good = table.count(|seg| !matches!(table.used_for(seg), Use::Bad | Use::Failing));
+        (self.free, self.empty, self.map_segments, self.good) = (0, 0, 0, 0);
+        self.table.all().for_each(|seg| self.count(seg, 1));
     }
 
     /// True if nothing was left to be done: no program has failed, and no page is the last of all and suspect.
@@ -270,26 +272,26 @@ impl<N: Nand> Store<N> {
 
     /// Changes what a segment is used for, and the counts of segments with it.
     pub(super) fn set_use(&mut self, seg: Seg, to: Use) {
-        self.recount(seg, |table| table.set_use(seg, to));
+        self.count(seg, -1);
+        self.table.set_use(seg, to);
+        self.count(seg, 1);
     }
 
     /// Notes whether a segment holds translation pages.
     pub(super) fn set_of_map(&mut self, seg: Seg, is_of_map: bool) {
-        self.recount(seg, |table| table.set_of_map(seg, is_of_map));
+        self.count(seg, -1);
+        self.table.set_of_map(seg, is_of_map);
+        self.count(seg, 1);
     }
 
-    fn recount(&mut self, seg: Seg, change: impl FnOnce(&mut Table)) {
-        let counts = |table: &Table| {
-            let is_of_map = table.is_in_use(seg) && table.is_of_map(seg);
-            let is_good = !matches!(table.used_for(seg), Use::Bad | Use::Failing);
-            [table.is_free(seg), table.is_empty(seg), is_of_map, is_good].map(u32::from)
-        };
-        let before = counts(&self.table);
-        change(&mut self.table);
-        let after = counts(&self.table);
-        let all = [&mut self.free, &mut self.empty, &mut self.map_segments, &mut self.good];
-        // Added before it is taken off: the counts have no sign.
-        all.into_iter().zip(before).zip(after).for_each(|((count, before), after)| *count = *count + after - before);
+    /// Counts a segment in, as the table has it, or out with a step of -1.
+    fn count(&mut self, seg: Seg, step: i32) {
+        let table = &self.table;
+        let count = |count: &mut u32, is_one: bool| *count = count.wrapping_add_signed(if is_one { step } else { 0 });
+        count(&mut self.free, table.is_free(seg));
+        count(&mut self.empty, table.is_empty(seg));
+        count(&mut self.map_segments, table.is_in_use(seg) && table.is_of_map(seg));
+        count(&mut self.good, !matches!(table.used_for(seg), Use::Bad | Use::Failing));
     }
 
     pub(super) fn empty(&self) -> u32 {
