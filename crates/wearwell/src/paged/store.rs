@@ -8,7 +8,7 @@ use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
 use crate::page::MountError;
-use crate::page::log::{Kind, Log, MapLog, SegmentScan, Source, Tag};
+use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
 use crate::stats::Stats;
 
 /// What a segment is opened for. Each stream has at most one open segment.
@@ -363,9 +363,8 @@ impl<N: Nand> Store<N> {
     /// Appends a page to the open segment of a stream, which has room. After `ProgramFailed` the segment has been given
     /// up, and another one may be tried.
     pub(super) fn append(&mut self, stream: Stream, lpn: Lpn, data: &[u8]) -> Result<Ppn, ErrorKind> {
-        let source = Source::Host(data, self.number(stream, lpn));
-        let class = self.class_for(stream);
-        let done = self.fill_slot(stream, &mut |log, at| log.append(at, lpn, class, Kind::Data, source, Ppn::NONE));
+        let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
+        let done = self.fill_slot(stream, &mut |log, at| log.append_new(at, data, tag));
         // A page behind the failed one makes it harmless: a mount suspects the last one only.
         self.has_failed = done == Err(ErrorKind::ProgramFailed);
         done
@@ -492,11 +491,9 @@ impl<N: Nand> Store<N> {
             if !self.open(stream, false)? {
                 return Ok(false);
             }
-            let source = Source::Host(&[], self.next_seq);
+            let mark = Tag { lpn: Lpn(end), seq: self.next_seq, class: stream.class(), kind: Kind::RescueMark };
             self.next_seq += 1;
-            let mut mark =
-                |log: &mut MapLog<N>, at| log.append(at, Lpn(end), stream.class(), Kind::RescueMark, source, Ppn::NONE);
-            match self.fill_slot(stream, &mut mark) {
+            match self.fill_slot(stream, &mut |log, at| log.append_new(at, &[], mark)) {
                 Ok(_) => break,
                 Err(ErrorKind::ProgramFailed) => {}
                 Err(error) => return Err(error.into()),

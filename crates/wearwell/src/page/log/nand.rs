@@ -169,6 +169,14 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         }
     }
 
+    /// Appends a page with this tag.
+    pub(crate) fn append_new(&mut self, at: Ppn, data: &[u8], tag: Tag) -> Result<(), ErrorKind> {
+        let record = Record::Page(tag);
+        self.program(self.slot_address(at), data, record)?;
+        self.remember(Seg(at.0 / self.layout.slots), record.encode());
+        Ok(())
+    }
+
     pub(super) fn remember(&mut self, seg: Seg, tag: [u8; TAG_BYTES]) {
         if !B::STORES {
             return;
@@ -351,11 +359,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             return self.append_untagged(at, Tag { lpn, seq: 0, class, kind }, source);
         }
         let tag = match source {
-            Source::Host(data, seq) => {
-                let record = Record::Page(Tag { lpn, seq, class, kind });
-                self.program(to, data, record)?;
-                record.encode()
-            }
+            Source::Host(data, seq) => return self.append_new(at, data, Tag { lpn, seq, class, kind }),
             // Such a page has its tag.
             Source::Again(..) => return Err(ErrorKind::Uncorrectable),
             Source::Copy(from) => {
