@@ -74,7 +74,7 @@ impl<N: Nand> Store<N> {
     }
 
     fn checkpoint_pages(&self) -> u32 {
-        self.checkpoint_bytes().div_ceil(self.log.shape().page_bytes as usize) as u32
+        self.checkpoint_bytes().div_ceil(self.log.page_bytes() as usize) as u32
     }
 }
 
@@ -201,7 +201,7 @@ impl<N: Nand> PagedFtl<N> {
                 .log
                 .read_checkpoint(number, &mut page)
                 .map(|found| found.is_some() && seq.is_none_or(|seq| found == Some(seq)));
-            if is_whole != Ok(true) {
+            if !matches!(is_whole, Ok(true)) {
                 break;
             }
             let from = number as usize * page.len();

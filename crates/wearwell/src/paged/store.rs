@@ -169,6 +169,8 @@ impl<N: Nand> Store<N> {
     /// Free segments that are held back: one for what a mount copies, and one for each program or erase that may fail
     /// before there is time to free others. Beyond the first, failures are only provided for with segments that data
     /// does not need.
+    // Not inline, as some others here: a firmware would have it in a dozen places.
+    #[inline(never)]
     pub(super) fn held(&self) -> u32 {
         1 + self.good.saturating_sub(self.plan.needed_segments).clamp(1, MOST_FAILURES)
     }
@@ -188,10 +190,12 @@ impl<N: Nand> Store<N> {
     }
 
     /// Free segments without those that translation pages may still take.
+    #[inline(never)]
     pub(super) fn free_for_data(&self) -> u32 {
         self.free.saturating_sub(self.plan.map_segments.saturating_sub(self.map_segments))
     }
 
+    #[inline(never)]
     pub(super) fn segment_of(&self, at: Ppn) -> Seg {
         self.slots.segment_of(at)
     }
@@ -366,7 +370,7 @@ impl<N: Nand> Store<N> {
         let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
         let done = self.fill_slot(stream, &mut |log, at| log.append_new(at, data, tag));
         // A page behind the failed one makes it harmless: a mount suspects the last one only.
-        self.has_failed = done == Err(ErrorKind::ProgramFailed);
+        self.has_failed = matches!(done, Err(ErrorKind::ProgramFailed));
         done
     }
 
@@ -375,11 +379,11 @@ impl<N: Nand> Store<N> {
         let last = self.last;
         let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
         let copied = self.fill_slot(stream, &mut |log, at| log.append_again(from, at, tag));
-        if copied == Err(ErrorKind::Uncorrectable) {
+        if matches!(copied, Err(ErrorKind::Uncorrectable)) {
             // Nothing was programmed.
             self.last = last;
         } else {
-            self.has_failed = copied == Err(ErrorKind::ProgramFailed);
+            self.has_failed = matches!(copied, Err(ErrorKind::ProgramFailed));
         }
         copied
     }

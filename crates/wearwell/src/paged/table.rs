@@ -127,6 +127,8 @@ impl Table {
         u32::from_le_bytes([a, b, c, 0])
     }
 
+    // Not inline: a firmware would have it in many places.
+    #[inline(never)]
     pub(super) fn set_erases(&mut self, seg: Seg, erases: u32) {
         let [.., a, b, c] = &mut self.rows[seg.index()];
         [*a, *b, *c, _] = erases.min(MOST_ERASES).to_le_bytes();
@@ -181,10 +183,13 @@ impl SegSet {
         segments.div_ceil(u32::BITS) as usize * size_of::<u32>()
     }
 
+    // Not inline, as the next: both would stand in many places of a firmware.
+    #[inline(never)]
     pub(super) fn insert(&mut self, seg: Seg) {
         self.words[seg.index() / u32::BITS as usize] |= 1 << (seg.0 % u32::BITS);
     }
 
+    #[inline(never)]
     pub(super) fn contains(&self, seg: Seg) -> bool {
         self.words[seg.index() / u32::BITS as usize] & 1 << (seg.0 % u32::BITS) != 0
     }

@@ -24,6 +24,11 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(Self::laid_out(chip, layout, NoTagPages, Extra::Map))
     }
 
+    /// Bytes of data in a page.
+    pub(crate) fn page_bytes(&self) -> u32 {
+        self.layout.payload_bytes
+    }
+
     /// The tag of a page; none if it cannot be read. With `data`, the page's data is then in `self.page`.
     pub(crate) fn tag_at(&mut self, at: Ppn, data: bool) -> Result<Option<Tag>, ErrorKind> {
         Ok(self.record_at(self.slot_address(at), data)?.and_then(Record::page))
