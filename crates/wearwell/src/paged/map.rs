@@ -351,9 +351,7 @@ impl Map {
         store.stats.meta_programs += 1;
         store.gain(at);
         let old = core::mem::replace(&mut self.directory[part as usize], at);
-        if old.is_some() {
-            store.lose(old);
-        }
+        store.lose(old);
         // Not before the program: until then only the cache knows these places.
         self.cache.remove(&self.covered(part));
         self.loaded = Some(part);

@@ -306,7 +306,6 @@ impl<N: Nand> PagedFtl<N> {
         let old = self.map.lookup(lpn, &mut self.store)?;
         match self.store.append_copy(Stream::Host, lpn, from) {
             Ok(at) => {
-                let old = if is_place(old) { old } else { Ppn::NONE };
                 self.map.move_to(lpn, old, at, &mut self.store);
                 Ok(true)
             }
@@ -331,7 +330,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         for part in 0..self.store.plan.parts {
             let at = self.map.place_of(part);
-            if at.is_some() && victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
+            if victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
                 self.merge_whole(part)?;
             }
         }
