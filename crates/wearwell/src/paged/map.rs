@@ -104,15 +104,15 @@ impl Map {
         self.suspect_from = seq;
     }
 
-    /// A mount finds more entries than there is room for, because a version of some part has decayed. Drops those of
-    /// the part with most, which is [gathered](Self::gather) from now on. False if no part has any.
+    /// A mount finds more entries than there is room for: a version of some part has decayed, or the cache is smaller
+    /// than before the cut. Drops those of the part with most, which is [gathered](Self::gather) from now on.
     #[cold]
-    pub(super) fn lose_fullest(&mut self) -> bool {
+    pub(super) fn lose_fullest(&mut self) {
         // Spec M14.
-        let Some(part) = self.cache.fullest(self.plan.per_part) else { return false };
-        self.cache.remove(&self.covered(part));
-        self.set_place(part, LOST);
-        true
+        if let Some(part) = self.cache.fullest(self.plan.per_part) {
+            self.cache.remove(&self.covered(part));
+            self.set_place(part, LOST);
+        }
     }
 
     /// The logical pages of a part.

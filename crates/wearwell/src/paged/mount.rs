@@ -104,17 +104,14 @@ struct Found {
     headers: u64,
     /// Segments whose erase count cannot be read.
     unknown: SegSet,
-    /// A version of some translation page may have decayed: a slot for one cannot be read that no cut has hit.
-    has_gaps: bool,
 }
 
 impl<N: Nand> PagedFtl<N> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts. A blank
-    /// chip is mounted as an empty device.
+    /// chip is mounted as an empty device. With a smaller cache than before a cut, what was discarded may come back.
     ///
     /// # Errors
-    /// As [`PageFtl::mount`](crate::PageFtl::mount). [`MountError::NoMemory`] also if the cache has fewer entries than
-    /// it had before a cut.
+    /// As [`PageFtl::mount`](crate::PageFtl::mount).
     pub fn mount(log: MapLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, config).map_err(|(_, error)| error)
     }
@@ -172,7 +169,6 @@ impl<N: Nand> PagedFtl<N> {
             known_erases: 0,
             headers: 0,
             unknown: SegSet::new(self.store.table.segments()),
-            has_gaps: false,
         };
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
         let mut newer = SegSet::new(self.store.table.segments());
@@ -197,13 +193,10 @@ impl<N: Nand> PagedFtl<N> {
         }
         // Its memory is needed again (`memory::in_mount`).
         drop(newer);
-        if self.lost_parts().next().is_some() {
-            self.keep_gaps()?;
-        }
         // Spec M14. A suspect is copied, which takes an entry, too.
         let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
-        if let Some(page) = latest.suspects().first().filter(|page| found.has_gaps && is_data(page)) {
-            self.make_room_in_mount(page.lpn, &found)?;
+        if let Some(page) = latest.suspects().first().filter(|page| is_data(page)) {
+            self.make_room_in_mount(page.lpn);
         }
         let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
@@ -241,8 +234,6 @@ impl<N: Nand> PagedFtl<N> {
         for tag in scan.tags.iter().flatten().filter(|tag| tag.seq < IMPLAUSIBLE_CLOCK) {
             found.greatest_seq = found.greatest_seq.max(tag.seq);
         }
-        // Spec M14. What a segment held may be gone with its tags.
-        found.has_gaps |= !scan.sealed && !scan.gone.is_empty();
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
         if is_void(scan) || scan.tags.iter().all(Option::is_none) {
             self.store.set_use(seg, Use::Suspect);
@@ -345,7 +336,7 @@ impl<N: Nand> PagedFtl<N> {
             {
                 return Ok(());
             }
-            ftl.make_room_in_mount(lpn, found)?;
+            ftl.make_room_in_mount(lpn);
             if ftl.map.place_of(part) != LOST {
                 // Known, since `count_valid` does not count what the translation page says of it.
                 ftl.map.cache.put(lpn, at, true);
@@ -354,25 +345,10 @@ impl<N: Nand> PagedFtl<N> {
         })
     }
 
-    /// Takes segments for stale that seem to be empty and hold what cannot be read: it may be the version that decayed.
-    /// Without it the next mount would take the cache for too small.
-    #[cold]
-    fn keep_gaps(&mut self) -> Result<(), MountError> {
-        // Spec M14.
-        for seg in self.store.table.all() {
-            if self.store.table.used_for(seg) == Use::Suspect && !self.scan(seg)?.gone.is_empty() {
-                self.store.set_use(seg, Use::Stale);
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes room for the entry of a page, or loses its part.
-    fn make_room_in_mount(&mut self, lpn: Lpn, found: &Found) -> Result<(), Halt> {
-        if self.map.cache.has_room_in_mount(lpn) || found.has_gaps && self.map.lose_fullest() {
-            Ok(())
-        } else {
-            Err(Halt::NoMemory)
+    /// Makes room for the entry of a page, if need be by losing a part, which may be the page's own.
+    fn make_room_in_mount(&mut self, lpn: Lpn) {
+        if !self.map.cache.has_room_in_mount(lpn) {
+            self.map.lose_fullest();
         }
     }
 

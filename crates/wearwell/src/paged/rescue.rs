@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
 use super::halt::Halt;
-use super::map::{LOST, is_place};
+use super::map::is_place;
 use super::mount::{Latest, Page};
 use super::store::Stream;
 use super::table::{SegSet, Table, Use};
@@ -38,8 +38,7 @@ impl<N: Nand> PagedFtl<N> {
         self.release_empty();
         let suspect = latest.suspects().first();
         // Spec M13. Where so few are empty that programs which fail may use them up, the suspect may have others.
-        let has_doubts = self.has_doubted() || self.lost_parts().next().is_some();
-        self.store.keeps_stale |= has_doubts && self.store.empty() > self.store.held();
+        self.store.keeps_stale |= self.has_doubted() && self.store.empty() > self.store.held();
         if let Some(page) = suspect {
             if !self.rescue(page)? {
                 self.store.read_only = true;
@@ -49,7 +48,6 @@ impl<N: Nand> PagedFtl<N> {
             self.map.set_suspect_from(u64::MAX);
         }
         self.renew_doubted()?;
-        self.renew_lost()?;
         self.release_empty();
         // The suspect is certain, or there is none: what is stale may be erased.
         self.store.keeps_stale = false;
@@ -134,29 +132,6 @@ impl<N: Nand> PagedFtl<N> {
         }
         self.end_whole()?;
         Ok(true)
-    }
-
-    /// The parts that are gathered from tags.
-    pub(super) fn lost_parts(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..self.store.plan.parts).filter(|&part| self.map.place_of(part) == LOST)
-    }
-
-    /// Writes the parts that are gathered from tags, as far as segments are empty. Until then nothing is erased that
-    /// shows that a version has decayed: without it the next mount would take the cache for too small.
-    fn renew_lost(&mut self) -> Result<(), Halt> {
-        // Spec M14.
-        self.store.keeps_stale = true;
-        loop {
-            let count = self.lost_parts().count() as u32;
-            if count == 0 || !self.store.open_whole(Stream::Map, count.min(self.most_moved()))? {
-                return Ok(());
-            }
-            while self.store.room_in_whole() > 0 {
-                let Some(part) = self.lost_parts().next() else { break };
-                self.merge_whole(part)?;
-            }
-            self.end_whole()?;
-        }
     }
 
     /// Writes the suspect once more. False if there is no free segment.
