@@ -175,6 +175,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("the_oldest_data_block_stays")),
     },
     Canary {
+        name: "oldest-left",
+        rule: "B13",
+        broken: "a log block is no data block if it is newer than a commit that does not stay",
+        file: "crates/wearwell/src/logblock/mount/choose.rs",
+        from: "let first_left = kept.last()",
+        to: "let first_left = (if BROKEN { older } else { kept }).last()",
+        crash: caught(Run::Crash("retold::block_mapping_with_half_erased")),
+        torture: missed(Run::Kept("pages_that_an_erase_has_taken")),
+    },
+    Canary {
         name: "fourth-block",
         rule: "B13",
         broken: "of four data blocks all stay",

@@ -77,8 +77,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 kept = &kept[..1];
                 recovery.settled.push(newest.lbn);
             }
-            // If the last fades, one of these counts: the logical block is merged twice.
-            if blocks > 0 || self.uncommitted(newest.lbn, first_commit, recovery).next().is_some() {
+            // If the last fades, one of these counts: the logical block is merged twice. What does not stay is erased
+            // before, and another mount takes what is older than all that stays for a data block (Spec B13.3).
+            let first_left = kept.last().map_or(newest.seq, |oldest| oldest.seq);
+            if blocks > 0 || self.uncommitted(newest.lbn, first_left, recovery).next().is_some() {
                 recovery.unsure.push(newest.lbn);
             }
             self.list_idle(newest, kept, recovery)?;

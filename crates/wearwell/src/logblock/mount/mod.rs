@@ -36,7 +36,8 @@
 //!    unreadable page is not whole, though nothing was ever programmed there: it would not count without the last. Of
 //!    four or more, the last but one lasts, also if the last does not count, and what is older is not needed. So
 //!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
-//!    written in order, and is older than all commits, may be one of them, and counts as one.
+//!    written in order, and is older than all commits, may be one of them, and counts as one. What is erased before the
+//!    merges is none of these commits, since the next mount will not find it.
 //! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
 //!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
 //!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
