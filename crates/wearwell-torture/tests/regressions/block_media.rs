@@ -500,3 +500,16 @@ fn a_page_that_decays_behind_a_shutdown_is_missed() {
         }
     }
 }
+
+/// A page of the only merge of a logical block decayed, and an older log block had it as well. The next merge took it
+/// from there. Under its old number it would have said that the first merge was being erased: that went before the
+/// commit of the second one lasted, which a cut had hit, and which faded.
+#[test]
+fn what_a_log_block_has_of_a_decayed_page_is_no_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=20 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=none reclaim=at-once
+         logical-pages=12 endurance=100000 seed=1",
+        "write 3, flush, mount, write 5 1, flush, mount, decay 1, cut 3:155, mount, mount, mount",
+    );
+}
