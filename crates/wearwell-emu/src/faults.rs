@@ -22,6 +22,8 @@ pub struct Faults {
     /// Numbers of operations that end in [`EmuError::Interrupted`](crate::EmuError::Interrupted), if they are programs
     /// or erases of NAND. A draw decides whether they happened.
     pub interrupt_ops: Vec<u64>,
+    /// What a failed program has left may read well for a while and then fail, as after a cut.
+    pub failed_pages_fade: bool,
     /// Fraction of programs that fail, 0 to 1.
     pub program_fail_rate: f64,
     /// Fraction of erases that fail, 0 to 1.

@@ -2,9 +2,9 @@
 //!
 //! # How it fails
 //!
-//! - A failed program leaves its page uncorrectable, or programmed as asked, at random. Its block is then broken: later
-//!   programs and erases fail, and earlier pages stay readable. A failed erase leaves the old content or uncorrectable
-//!   pages, at random.
+//! - A failed program leaves its page uncorrectable, or programmed as asked, at random; if the faults say so, only for
+//!   a while. Its block is then broken: later programs and erases fail, and earlier pages stay readable. A failed erase
+//!   leaves the old content or uncorrectable pages, at random.
 //! - A block whose erases have reached its endurance fails its next erase. A marked block behaves like a broken one.
 //! - An interrupted program or erase happened or not, at random, and the error is of the kind `Other`.
 //! - A page decays when [`decay`](EmuNand::decay) is called.
@@ -356,6 +356,9 @@ impl<S: Store> EmuNand<S> {
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
+            if self.body.faults.failed_pages_fade {
+                record.flags |= flag::FRAGILE;
+            }
             self.body.put_record(block, &record);
             self.leave_failed_program(page, payload, &record);
             return Err(EmuError::ProgramFailed(page));

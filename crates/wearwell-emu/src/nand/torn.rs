@@ -10,12 +10,17 @@ use crate::power::CutOutcome;
 use crate::store::Store;
 
 impl<S: Store> EmuNand<S> {
-    /// What is left of a program that failed: too many wrong bits, or few enough for the code.
+    /// What is left of a program that failed: too many wrong bits, or few enough for the code, at least for a while.
+    /// The caller flags its block as fragile if it may fade.
     pub(super) fn leave_failed_program(&mut self, page: PageAddr, payload: &Payload<'_>, record: &BlockRecord) {
-        if rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases).bool() {
-            self.leave_whole_program(page, payload, record);
-        } else {
+        let mut draw = rng(self.body.faults.seed, Salt::FailedProgram, page.0, record.erases);
+        if !draw.bool() {
             self.set_empty(page, state::UNCORRECTABLE);
+            return;
+        }
+        self.leave_whole_program(page, payload, record);
+        if self.body.faults.failed_pages_fade && draw.bool() {
+            self.let_fail_later(page, &mut draw);
         }
     }
 
