@@ -389,6 +389,21 @@ fn head_and_commit_decayed() {
     );
 }
 
+/// A log block that had become a data block lost its commit, and the data block beside it was not whole any more: what
+/// was missing from that one must not be taken for holes.
+#[test]
+fn a_data_block_beside_a_completed_log_block_has_lost_pages() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=8 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=3 endurance=100000 seed=13655409666257112876",
+        "cut 2:13601, write 0+3, fail 0:34719, cut 5:27132, mount, mount, write 0 0+3, fail 2:60181, cut 0:61289,
+         write 0, decay 4, cut 11:33994, decay 2, cut 1:15851 11:16636, mount, mount, cut 3:2210 0:13238 7:3778
+         3:18679, fail 4:21124, mount, cut 9:16922, mount, mount, mount, decay 0, mount, fail 9:29307, mount, fail
+         12:4737, decay 0, fail 2:37006, decay 0, mount, mount",
+    );
+}
+
 /// A page decayed behind a shutdown, and any page of the device may have been there. The mount recorded that in each
 /// logical block, some of which got their first data block, until no segment was free.
 #[test]

@@ -479,3 +479,20 @@ fn a_lone_page_where_an_erase_shows() {
          write 0 0, cut 4:8592, part 0+10, decay 49931, mount, part 3+4@2, flush, mount",
     );
 }
+
+/// A copy that a cut had hit takes the place of one in a segment whose erase shows, though pages have decayed: that one
+/// faded.
+#[test]
+fn a_suspect_copy_beside_an_erase_that_shows() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=63 dies=3 paired-pages=1 any-order mixed-erases
+         page blocks-per-segment=3 policies=watermark:3:4/lfs/single/dynamic/proactive checkpoint
+         logical-pages=329 endurance=100 seed=1288689680631903956",
+        "write 17 59 37 51+5, decay 4, mount, write 9 2, mount, write 18 46 8, fail 0:28937, write 25 43, mount, write
+         12 210 56 66 44 99+2, mount, write 38 49 25 23+7 43 116 43 37+6 35 47 57 58+6 17, mount, write 147 14, fail
+         2:25085, write 30 7, mount, fail 2:6311, write 11 23 46 8 24 3 5 40 38 27 51, mount, decay 12088, mount,
+         write 5, mount, mount, write 32, fail 6:39688, mount, write 29 22 44 35, decay 5, fail 1:63830 2:50106,
+         mount, mount, write 326+3, fail 8:7762 7:14896, mount, cut 10:2953, fail 1:51806, mount, cut 7:9089, mount,
+         mount",
+    );
+}

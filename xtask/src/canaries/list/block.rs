@@ -82,7 +82,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
-        torture: missed(Run::Kept("head_and_commit_decayed")),
+        torture: caught(Run::Kept("a_data_block_beside_a_completed")),
     },
     Canary {
         name: "harmed-page",

@@ -72,17 +72,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
         crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: missed(Run::Kept("seeds_that_failed_hold")),
-    },
-    Canary {
-        name: "shown-erase",
-        rule: "P5",
-        broken: "what an erase has left counts as decayed",
-        file: "crates/wearwell/src/page/mount/damage.rs",
-        from: "if is_gap && !self.alloc.log.shows_erase(seg)? {",
-        to: "if is_gap && (BROKEN || !self.alloc.log.shows_erase(seg)?) {",
-        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: missed(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("a_lone_page_where")),
     },
     Canary {
         name: "shown-copy",
@@ -92,7 +82,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "may_have_decayed && !self.alloc.log.shows_erase(self.segment_of(current))?",
         to: "may_have_decayed && (BROKEN || !self.alloc.log.shows_erase(self.segment_of(current))?)",
         crash: caught(Run::Crash("retold::page_mapping")),
-        torture: missed(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("a_suspect_copy_beside_an_erase")),
     },
     Canary {
         name: "lone-page",
