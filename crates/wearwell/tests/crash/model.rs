@@ -202,6 +202,13 @@ impl Model {
         self.held.kept(page, content).is_ok()
     }
 
+    /// True if a page can only hold one thing: it was flushed since it was written.
+    pub(crate) fn is_certain(&self, page: u32) -> bool {
+        let nobody_wrote = vec![u32::MAX; self.sectors_per_page as usize];
+        let allowed = self.held.kept(page, &nobody_wrote).err().map(|wrong| wrong.allowed);
+        allowed.is_some_and(|allowed| allowed.iter().all(|content| *content == allowed[0]))
+    }
+
     /// From now on a page holds this, and nothing else.
     pub(crate) fn settle(&mut self, page: u32, content: Content) {
         self.seq += 1;

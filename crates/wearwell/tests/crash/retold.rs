@@ -82,8 +82,8 @@ impl<'a> History<'a> {
 }
 
 /// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
-/// kept-merge half-erased-merge no-room block-between last-segment half-erased shown-erase erase-count completed-log
-/// held-pages oldest-left map-doubted shown-copy`): too few do to be met by chance.
+/// kept-merge half-erased-merge no-room block-between last-segment half-erased erase-count completed-log held-pages
+/// oldest-left map-doubted shown-copy`): too few do to be met by chance.
 const LOST: [(&str, u64); 17] = [
     ("half_erased_blocks_give_way_to_the_rescue", 865),
     ("what_an_undone_merge_has_read_outlasts_it", 709),
@@ -113,6 +113,41 @@ const DECAYED: [(&str, &[u64], u64); 4] = [
     ("what_lies_behind_a_rescue_shows_that_it_ended", &[1395, 1124], 3076),
 ];
 
+/// Other steps on the devices of these histories, and draws with which an engine fails that lacks a rule (`cargo xtask
+/// canaries lone-page left-of-merge passed-over`).
+const VARIED: [(&str, &str, u64); 3] = [
+    (
+        "a_lone_page_where_an_erase_shows",
+        "write 0+4, discard 12+4, flush, write 1 2+2 0 0, mount, write 0 0 0 1 2 1, mount, write 0 0 1 0, mount, write
+         0 2 0, decay 50203, write 0 0, decay 2, write 0, mount, cut 3, write 3, mount, part 6 12+4@1, flush, write 0
+         0, cut 4, part 0+10, decay 49931, mount, part 3+4@2, flush",
+        275089,
+    ),
+    (
+        "a_page_behind_many_cut_mounts",
+        "write 81 82 83 84, mount, cut 1, write 80, cut 5, mount, cut 0, mount, cut 0, mount, cut 5, mount, cut 2,
+         mount, cut 4, mount, cut 4, mount, cut 5, mount, cut 2, mount, cut 3, mount, cut 5, mount, cut 1, mount, cut
+         0, mount",
+        389714,
+    ),
+    (
+        "another_copy_of_a_suspect_page_is_read",
+        "write 2 6 11 9, part 60+6@2, write 3 12 2 7 1 11 7, part 10+2, write 18 5 3 1 7 8 13 65 8 0, cut 0, write
+         13, mount, write 8 7 12+2 6 13 6 2+4 43, part 4+5@1, write 2 10 3, part 26, write 8, part 27+3@1, write 4 8
+         11, cut 1, write 9, mount, cut 0, mount, cut 1, decay 0, mount, mount, write 5 4+5, fail 10, write 42+6,
+         cut 6, write 12, mount, cut 0, mount, cut 8, mount, mount, cut 6, write 11, mount, write 5 5 5 1 0 9, cut
+         7, write 0+5, mount, write 8 4 5 3 58, fail 1, cut 3, write 6+7, mount, write 7, decay 351, part 10+5,
+         write 8 11 44 10 3, fail 0 3, cut 22, mount, mount, write 11, part 17, write 7 13 10 2, flush, write 2, cut
+         0, mount, write 4, fail 0, cut 4 2, mount, write 13, mount, cut 3, write 6, fail 5, cut 9, mount, mount,
+         write 4, cut 0 3 4 0 0, mount, cut 1, write 1, decay 57407, fail 14, mount, cut 1, write 4, mount, cut 0,
+         write 0, decay 90, mount, write 8 11 6, cut 2, part 112+4, mount, cut 7, write 4, cut 1, mount, decay
+         58900, fail 1, mount, fail 0, write 17 9 7, cut 1, mount, fail 0, cut 1, mount, decay 0, cut 0, mount, cut
+         0, mount, decay 2204, cut 0, mount, cut 0, mount, mount, cut 3, write 4, mount, write 37 25, cut 6, part
+         0+3@1, fail 1, mount, write 11, cut 1, write 63, fail 1 3",
+        276686,
+    ),
+];
+
 /// Characters of a long history.
 const LONG: usize = 1000;
 
@@ -125,6 +160,10 @@ fn tell_all(source: &str, least: usize) {
         let lost = LOST.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
         let draws = if history.steps.len() > LONG { 6 } else { 30 };
         history.tell((0..draws * seeds()).chain(lost));
+        for (_, steps, seed) in VARIED.iter().filter(|(name, ..)| *name == history.name) {
+            let setup = Words(history.setup.0);
+            History { setup, steps, ..history }.tell(iter::once(*seed));
+        }
         for (_, numbers, seed) in DECAYED.iter().filter(|(name, ..)| *name == history.name) {
             let (setup, steps) = (Words(history.setup.0), history.decayed(numbers));
             History { setup, steps: &steps, ..history }.tell(iter::once(*seed));

@@ -19,6 +19,8 @@ enum Turn {
     Shifted,
     /// Half of the cuts leave each page its own way, which few draws do.
     Mixed,
+    /// What failed programs leave may fade.
+    Fading,
 }
 
 impl Turn {
@@ -26,6 +28,7 @@ impl Turn {
         match seed % 4 {
             0 => Self::Shifted,
             2 => Self::Mixed,
+            3 => Self::Fading,
             _ => Self::Plain,
         }
     }
@@ -258,6 +261,7 @@ where
         let ops = if is_given_up { &mut self.faults.interrupt_ops } else { &mut self.faults.fail_ops };
         ops.push(op);
         self.faults.seed = seed;
+        self.faults.failed_pages_fade = self.turn == Turn::Fading;
         let faults = self.faults.clone();
         self.chip_mut().set_faults(faults);
     }
@@ -295,17 +299,19 @@ where
         self.doubts.before_mount(&chip, &self.model);
         match self.rig.mount_or_return(chip) {
             Ok((mut ftl, report)) => {
-                let checked = match self.doubts.has_gaps() {
-                    true => self.doubts.check_mounted(&mut ftl, &mut self.model),
-                    false => self.model.check_after_cut(&mut ftl),
+                // What is read on a device that is mounted read-only need not stay.
+                let checked = match (report.read_only, self.doubts.has_gaps()) {
+                    (true, _) => self.doubts.check_worn(&mut ftl, &self.model),
+                    (_, true) => self.doubts.check_mounted(&mut ftl, &mut self.model),
+                    _ => self.model.check_after_cut(&mut ftl),
                 };
                 let violations = R::chip_of(&ftl).violations();
                 (self.device, self.behind_cut) = (Ok(ftl), false);
                 self.note(failed_before, false, true);
-                match report.read_only {
-                    true => self.refused(FtlError::WornOut { good_segments: 0, needed_segments: 0 }, "a mount"),
-                    false => checked.unwrap_or_else(|error| panic!("{}: {error}", self.what)),
+                if report.read_only {
+                    self.refused(FtlError::WornOut { good_segments: 0, needed_segments: 0 }, "a mount");
                 }
+                checked.unwrap_or_else(|error| panic!("{}: {error}", self.what));
                 assert_eq!(violations, 0, "{}: the chip's contract was broken", self.what);
             }
             Err((chip, error)) => {

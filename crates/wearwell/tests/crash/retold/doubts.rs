@@ -118,6 +118,9 @@ impl Layout {
     }
 }
 
+/// How often a device that is mounted read-only is read: what fades has done so then.
+const WORN_READS: u32 = 20;
+
 /// What may have become of a page.
 #[derive(Debug, Clone, Copy, Default)]
 struct Doubt {
@@ -241,6 +244,21 @@ impl Doubts {
         if has_lost_segment {
             self.metadata_decayed(model, false);
         }
+    }
+
+    /// Reads every page of a device that is mounted read-only, again and again. What was flushed has to be there. What
+    /// a cut has hit may fade, and is an error then.
+    pub(super) fn check_worn<F: BlockDevice>(&self, ftl: &mut F, model: &Model) -> Result<(), String> {
+        for page in (0..WORN_READS).flat_map(|_| 0..model.pages()) {
+            let doubt = self.pages[page as usize];
+            match model.look(ftl, page)? {
+                Ok(found) if model.may_hold_content(page, &found) || doubt.is_unsure || doubt.has_no_record => {}
+                Err(FtlError::Unreadable { .. }) if self.explains(page) || !model.is_certain(page) => {}
+                Err(FtlError::Unreadable { .. }) if self.has_gaps && model.may_hold(page, 0) => {}
+                found => return Err(format!("page {page}, read-only: {found:?}, {doubt:?}, behind {:?}", self.gone)),
+            }
+        }
+        Ok(())
     }
 
     /// Reads every page after a mount. What has been served must stay, and what is older must have an explanation.
