@@ -79,6 +79,9 @@ pub trait Medium {
     /// says nothing if other pages have its tags.
     fn is_unreadable(&self, layout: &Layout) -> bool;
 
+    /// True if a copy of that page cannot fade.
+    fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool;
+
     /// Segments in use without a block that has failed.
     fn good_segments(&self, layout: &Layout) -> u32;
 

@@ -72,6 +72,13 @@ impl Page {
         (self.doubtful, self.parts) = (false, 0);
     }
 
+    /// A device that is mounted read-only serves `content`, which may fade: then what was there before it counts again.
+    fn settle_for_now(&mut self, content: Content) {
+        let Some(at) = self.since.iter().rposition(|since| *since == content) else { return self.settle_as(content) };
+        self.past.extend(self.since.drain(at + 1..));
+        (self.doubtful, self.parts) = (false, 0);
+    }
+
     fn settle(&mut self) {
         // A flush does not tell which content of a failed command is there.
         if self.doubtful {
@@ -405,8 +412,14 @@ impl Model {
     }
 
     /// After a mount a page holds what it held at the last flush, or something written since, and keeps it from now on.
-    /// With `fading`, on a device that is mounted read-only, pages that were not flushed may be unreadable.
-    pub fn check_mounted(&mut self, device: &mut dyn Device, fading: bool) -> Result<(), Failure> {
+    /// With `fading`, on a device that is mounted read-only, pages that were not flushed may be unreadable, or older at
+    /// the next mount if nothing of them `lasts`.
+    pub fn check_mounted(
+        &mut self,
+        device: &mut dyn Device,
+        fading: bool,
+        lasts: impl Fn(u32, &Content) -> bool,
+    ) -> Result<(), Failure> {
         for number in 0..self.pages.len() as u32 {
             let read = self.read(device, number)?;
             let page = &mut self.pages[number as usize];
@@ -426,7 +439,11 @@ impl Model {
                     page.is_kept &= page.flushed == found;
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
-                    page.settle_as(found);
+                    if fading && !lasts(number, &found) {
+                        page.settle_for_now(found);
+                    } else {
+                        page.settle_as(found);
+                    }
                     (page.newest_decayed, page.older_decayed) = (false, false);
                     (page.is_unsure, page.record_decayed) = (false, false);
                 }

@@ -466,6 +466,13 @@ impl Medium for NandChip {
         blocks.flat_map(|block| block * pages..(block + 1) * pages).all(is_mute)
     }
 
+    fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool {
+        let pages = self.geometry.pages_per_block as usize;
+        let lasts = |at: usize| self.pages[at].cell == Cell::Good && !self.blocks[at / pages].marked;
+        let held = Some((page, content.clone()));
+        (0..self.pages.len()).any(|at| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held)
+    }
+
     fn good_segments(&self, layout: &Layout) -> u32 {
         let is_good = |block: usize| self.blocks[block].broken_by.is_none() && !self.blocks[block].marked;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use fastrand::Rng;
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
+use crate::content::Content;
 use crate::faults::{Faults, Hit, Op};
 use crate::medium::{Decayed, Layout, Medium, Unsure};
 
@@ -172,6 +173,11 @@ impl Medium for NorChip {
 
     fn has_lost_segment(&self, _layout: &Layout) -> bool {
         false
+    }
+
+    fn has_lasting(&self, _page: u32, _content: &Content, _layout: &Layout) -> bool {
+        // Nothing fades here.
+        true
     }
 
     fn is_unreadable(&self, _layout: &Layout) -> bool {

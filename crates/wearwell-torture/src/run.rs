@@ -375,7 +375,9 @@ impl<'a> Runner<'a> {
                     self.rest();
                 }
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
-                self.model.check_mounted(device.as_mut(), mounted.read_only)?;
+                let (medium, layout) = (&self.medium, &self.layout);
+                let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);
+                self.model.check_mounted(device.as_mut(), mounted.read_only, lasts)?;
                 self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only { self.check_read_only() } else { Ok(()) }
             }

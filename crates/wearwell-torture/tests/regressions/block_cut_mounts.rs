@@ -227,3 +227,17 @@ fn what_a_cut_merge_was_made_of_is_filled() {
         "write 39 37, discard 36+3, flush, cut 0:26956, write 37, cut 4:12907, mount, cut 2:38365, mount, mount",
     );
 }
+
+/// Six of eight blocks failed, and the device was mounted read-only. The page that a cut had hit was served, and faded
+/// behind that mount: no block was left to copy it to. It was never flushed, so it may be as it was before.
+#[test]
+fn failures_in_cut_mounts_of_a_small_chip() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=8 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=3 endurance=100000 seed=13655409666257112876",
+        "write 1, fail 1:47116, mount, cut 1:1273, write 0, cut 0:12508, mount, cut 0:60839, mount, cut 1:45381, mount,
+         fail 0:35271, cut 2:48941, mount, cut 1:62717, mount, fail 0:30855, cut 1:21160, mount, fail 2:17201, cut
+         4:4985, mount, fail 0:34988, fail 2:32127, mount, mount",
+    );
+}
