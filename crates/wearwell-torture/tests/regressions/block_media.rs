@@ -528,3 +528,52 @@ fn what_a_log_block_has_of_a_decayed_page_is_no_erase() {
         "write 3, flush, mount, write 5 1, flush, mount, decay 1, cut 3:155, mount, mount, mount",
     );
 }
+
+/// A cut hit the last page of a shared log block, and a mount copied it. Then all of the copy's block decayed, so that
+/// the page counted again. It was served where it was, and faded mounts later.
+#[test]
+fn a_shared_log_block_of_cut_mounts_and_decay() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=108 dies=3 paired-pages=1 any-order block
+         blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=6 wear=swap:1 reclaim=at-once
+         logical-pages=792 endurance=100000 seed=3491488095770559969",
+        "write 144 29, cut 0:6161, write 44, cut 2:18603, mount, mount, cut 1:57321, write 95, decay 62162, mount,
+         write 751 51, decay 36564, cut 0:39292, mount, cut 1:56867, mount, decay 1579, cut 1:59687, mount, mount, cut
+         3:26160, mount, cut 0:51000, mount, cut 1:31758, mount, cut 3:59148, mount, cut 1:64630, mount, cut 0:36748,
+         mount, mount, mount, mount, mount, mount, mount, mount, cut 1:59069, mount, cut 0:46920, mount, mount, mount,
+         mount, mount, mount, mount, mount, mount, mount, mount, mount, mount",
+    );
+}
+
+/// A program failed in a shared log block, and the cut came when its logical block had been merged, but before the
+/// block was marked. What the program had left counted again when the commit of that merge decayed.
+#[test]
+fn older_data_behind_failures_and_decay() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=32 blocks=17 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=3 wear=none reclaim=at-once
+         logical-pages=250 endurance=100 seed=748003685014039438",
+        "write 153 85 4 154 191 243+7, part 494, write 119 125 49 221 86 66 215+3, part 317, write 110 164+8 63 183
+         176 84 105, flush, part 535+2 989, write 196 122 118 88 104 34 218 135, part 394+4, write 171 231 57 131 166
+         76, flush, write 59, discard 912+18, flush, write 203 243 203 247 186 78 159 172 87+8, mount, write 26 11 9,
+         part 245, write 35, part 190+4@2, write 116 22, part 529+12@2, write 228, part 842+3@2, write 58 83 0 53 4 70
+         8 20, part 993, write 212, part 459+4@2, write 38 139, part 23, write 153 231+7 189+8 126, flush, write 60
+         67, cut 2:31356, write 71+7, mount, write 160 110 2 75 204+5 151, fail 0:55473, write 177, part 65 533+4,
+         decay 20709, write 197, discard 360+8, write 122, part 769, write 141+5 164 91 55 127 42 140, flush, part
+         677, write 46 67, fail 0:26032, cut 19:23228, flush, mount, cut 15:1128, mount, mount, cut 24:42130, write
+         204, decay 3361, mount",
+    );
+}
+
+/// A page of the only merge of a logical block decayed. The merge was doubted, since the last group had a page that was
+/// never there, and what had been discarded came back from a shared log block.
+#[test]
+fn a_commit_whose_group_has_a_gap() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=33 dies=3 paired-pages=3 any-order
+         block blocks-per-segment=1 scheme=fast recycle=periodic:3 log-blocks=7 wear=none reclaim=at-once
+         logical-pages=37 endurance=100000 seed=1027110223231429133",
+        "write 18 19 21 29 30 33 34, mount, mount, write 0, discard 40+7, cut 4:14700, flush, cut 0:13931, mount,
+         mount, decay 8, mount",
+    );
+}

@@ -3,39 +3,20 @@
 
 use super::assert_holds;
 
-/// `fast`, with cut mounts and pages that decay: a flushed page reads as zeros.
+/// `primary-replacement`: a page of a data block decays, and then a cut hits the commit of the merge that supersedes
+/// the block. The block seems to be half-erased, and is erased before the rescue; the commit fades, and its page is
+/// zeros.
 #[test]
 #[ignore = "open: flushed data is lost"]
-fn a_shared_log_block_of_cut_mounts_and_decay() {
+fn two_pages_that_decay_between_cut_mounts() {
     assert_holds(
-        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=108 dies=3 paired-pages=1 any-order block
-         blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=6 wear=swap:1 reclaim=at-once
-         logical-pages=792 endurance=100000 seed=3491488095770559969",
-        "write 144 29, cut 0:6161, write 44, cut 2:18603, mount, mount, cut 1:57321, write 95, decay 62162, mount,
-         write 751 51, decay 36564, cut 0:39292, mount, cut 1:56867, mount, decay 1579, cut 1:59687, mount, mount, cut
-         3:26160, mount, cut 0:51000, mount, cut 1:31758, mount, cut 3:59148, mount, cut 1:64630, mount, cut 0:36748,
-         mount, mount, mount, mount, mount, mount, mount, mount, cut 1:59069, mount, cut 0:46920, mount, mount, mount,
-         mount, mount, mount, mount, mount, mount, mount, mount, mount, mount",
-    );
-}
-
-/// `fast-by-stream`, with failures, cut mounts and a page that decays: a flushed page is older behind a mount.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn older_data_behind_failures_and_decay() {
-    assert_holds(
-        "nand page-bytes=2048 spare-bytes=16 pages-per-block=32 blocks=17 dies=1 paired-pages=2
-         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=3 wear=none reclaim=at-once
-         logical-pages=250 endurance=100 seed=748003685014039438",
-        "write 153 85 4 154 191 243+7, part 494, write 119 125 49 221 86 66 215+3, part 317, write 110 164+8 63 183
-         176 84 105, flush, part 535+2 989, write 196 122 118 88 104 34 218 135, part 394+4, write 171 231 57 131 166
-         76, flush, write 59, discard 912+18, flush, write 203 243 203 247 186 78 159 172 87+8, mount, write 26 11 9,
-         part 245, write 35, part 190+4@2, write 116 22, part 529+12@2, write 228, part 842+3@2, write 58 83 0 53 4 70
-         8 20, part 993, write 212, part 459+4@2, write 38 139, part 23, write 153 231+7 189+8 126, flush, write 60
-         67, cut 2:31356, write 71+7, mount, write 160 110 2 75 204+5 151, fail 0:55473, write 177, part 65 533+4,
-         decay 20709, write 197, discard 360+8, write 122, part 769, write 141+5 164 91 55 127 42 140, flush, part
-         677, write 46 67, fail 0:26032, cut 19:23228, flush, mount, cut 15:1128, mount, mount, cut 24:42130, write
-         204, decay 3361, mount",
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=8 blocks=84 dies=3 paired-pages=1
+         block blocks-per-segment=3 scheme=primary-replacement recycle=cost-based log-blocks=4 wear=dynamic
+         reclaim=at-once
+         logical-pages=272 endurance=100 seed=6889246152430065325",
+        "part 177, write 7+8, flush, mount, write 29+4 2 23 4 17 246, mount, write 52, mount, write 10, cut 6:12167,
+         mount, decay 7, cut 4:13885, mount, cut 16:52350, mount, decay 1, cut 13:19689, mount, cut 18:14373, mount,
+         cut 14:52142, mount, cut 10:46110, mount, mount",
     );
 }
 

@@ -135,6 +135,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
         self.list_stale(&suspects, recovery)?;
+        // Before the rescue takes what a cut may have hit.
+        let passed_over = self.find_passed_over(recovery).map_err(FtlError::Chip)?;
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
@@ -156,7 +158,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
             self.release(*seg)?;
         }
+        self.leave_passed_over(&passed_over)?;
         self.restore_after_failures()
+    }
+
+    /// Empties log blocks with a page that a commit has passed over: if the commit decays, the page would count again
+    /// (Spec B13.9). If there is no room, they stay.
+    fn leave_passed_over(&mut self, segs: &[Seg]) -> Result<(), FtlError> {
+        for id in segs.iter().filter_map(|&seg| self.logs.in_seg(seg)).collect::<Vec<_>>() {
+            match self.reclaim(id) {
+                Ok(()) => {}
+                Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Restores the reserve, so that failures that come between cuts do not add up.

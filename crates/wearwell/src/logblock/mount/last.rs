@@ -8,7 +8,7 @@ use core::ops::Range;
 use wearwell_flash::ErrorKind;
 
 use super::{Block, Commit, Found, Record, Recovery, Scanned};
-use crate::addr::{Ppn, Seg};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::BlockFtl;
 use crate::logblock::map::Lbn;
@@ -174,10 +174,61 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Lists the logical blocks of which a fragile page or record was chosen.
     pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
+        // Spec B12.8.
+        let last: Vec<Ppn> = self.last_shared(recovery).collect();
+        let is_alone = |copy: &&Found| self.map.data(self.map.split(copy.lpn).0).is_none();
+        let forgotten = copies.iter().filter(is_alone).map(|copy| copy.at).filter(|at| last.contains(at));
+        recovery.fragile.extend(forgotten.filter(|at| !recovery.faded.contains(at)));
         let copies = copies.iter().map(|copy| (self.map.split(copy.lpn).0, copy.at));
         let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
         let fragile = chosen.filter(|(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
         recovery.unsettled.extend(fragile);
+    }
+
+    /// The last groups that were programmed of log blocks with pages of several logical blocks.
+    fn last_shared<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = Ppn> + 'a {
+        recovery.scanned.iter().filter(|scanned| self.is_shared(scanned)).flat_map(|scanned| {
+            let end = scanned.programmed();
+            ((end - 1) / self.shape.group * self.shape.group..end).map(|page| self.page_in(scanned.seg, page))
+        })
+    }
+
+    /// True for a log block with pages of several logical blocks.
+    fn is_shared(&self, scanned: &Scanned) -> bool {
+        let owner = scanned.lbns(&self.map).next();
+        scanned.what == Block::Log && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner)
+    }
+
+    /// The log blocks of several logical blocks with a page that a cut may have hit, and that a commit has passed over:
+    /// the data block has an older one, or none (Spec B13.9). Its program failed, and the cut came before its block was
+    /// marked; or it was discarded.
+    pub(super) fn find_passed_over(&mut self, recovery: &Recovery) -> Result<Vec<Seg>, ErrorKind> {
+        let mut found = Vec::new();
+        for scanned in &recovery.scanned {
+            if self.is_shared(scanned) && self.has_passed_over(scanned, recovery)? {
+                found.push(scanned.seg);
+            }
+        }
+        Ok(found)
+    }
+
+    fn has_passed_over(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        for (page, read) in (0_u32..).zip(&scanned.tags) {
+            let TagRead::Tag(tag) = read else { continue };
+            let (lbn, offset) = self.map.split(tag.lpn);
+            let is_old = recovery.committed.get(lbn.index()).is_some_and(|&commit| tag.seq < commit);
+            let is_fragile = recovery.fragile.contains(&self.page_in(scanned.seg, page));
+            if !is_old || !is_fragile || tag.kind != Content::Data {
+                continue;
+            }
+            let Some(data) = self.map.data(lbn) else { continue };
+            match self.pages.tag(self.page_in(data, offset))? {
+                TagRead::Tag(copy) if copy.seq < tag.seq => return Ok(true),
+                TagRead::Erased => return Ok(true),
+                _ => {}
+            }
+        }
+        Ok(false)
     }
 
     /// A page, and those before it that share cells with it.
@@ -269,8 +320,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
+        // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
+        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
+        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
+        let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
         // Spec B8.6. If the commit of another block has faded, there was an older one.
-        if self.has_whole_group(&merged) && !self.may_lack_commit(commit.lbn, recovery) {
+        let is_never_there = |page: u32| gone.is_empty() && !has_version(self.map.join(commit.lbn, page), recovery);
+        if self.has_whole_group(&merged, is_never_there) && !self.may_lack_commit(commit.lbn, recovery) {
             return Ok(true);
         }
         // Spec B8.5.
@@ -279,10 +335,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let TagRead::Tag(tag) = read else { return false };
             tag.kind == Content::Data && !tag.role.is_commit() && !has_copy(tag)
         };
-        // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
-        let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
-        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
-        let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
         let is_lost = |read: &TagRead| matches!(read, TagRead::Tag(tag) if !gone.iter().any(|n| n.contains(&tag.seq)));
         if merged.tags.iter().filter(is_left).any(is_lost) {
             return Ok(true);
@@ -318,13 +370,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         ended.any(|scanned| is_of(scanned) && is_data(scanned))
     }
 
-    /// True if each page of a commit's group was programmed and can be read. Then no cut has hit the commit, and no
-    /// mount has begun to erase its block because of one: what cannot be read before the group has decayed. With an
-    /// older commit beside it that proves nothing, since a mount may have begun to erase the third block of three; nor
-    /// with one that cannot be read any more.
-    fn has_whole_group(&self, merged: &Scanned) -> bool {
+    /// True if each page of a commit's group can be read, or reads as erased and was never there: a cut merge has its
+    /// sources. Then no cut has hit the commit, and no mount has begun to erase its block because of one: what cannot
+    /// be read before the group has decayed. With an older commit beside it that proves nothing, since a mount may have
+    /// begun to erase the third block of three; nor with one that cannot be read any more.
+    fn has_whole_group(&self, merged: &Scanned, is_never_there: impl Fn(u32) -> bool) -> bool {
         let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
-        merged.tags[group as usize..].iter().all(|tag| matches!(tag, TagRead::Tag(_)))
+        (group..).zip(&merged.tags[group as usize..]).all(|(page, tag)| match tag {
+            TagRead::Tag(_) => true,
+            TagRead::Erased => is_never_there(page),
+            _ => false,
+        })
     }
 
     /// True if nothing outside its block holds what the page of a commit does. That page has a number of its own, so
@@ -385,6 +441,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         Ok(gone)
     }
+}
+
+/// True if a block was found that has a version of a page, or a record of its loss.
+fn has_version(lpn: Lpn, recovery: &Recovery) -> bool {
+    let mut reads = recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
+    reads.any(
+        |read| matches!(read, TagRead::Tag(tag) if tag.lpn == lpn && matches!(tag.kind, Content::Data | Content::Lost)),
+    )
 }
 
 /// The page with the greatest number; of equals, the first.

@@ -20,9 +20,11 @@
 //! 2. *Fragile* are all pages that a cut may have hit: the block of the last commit; of what was appended, the group
 //!    with the greatest number, that of the last page that is no padding, and every group that is not full or has an
 //!    unreadable page; the group of a commit that is not believed; all of a merge whose commit cannot be read, since
-//!    its erase may have been cut; and of a page and its copy either one. If one of these cannot be read when it is to
-//!    be copied it has faded, and is not lost. Every logical block of which one was chosen is merged before anything is
-//!    served. The merges of a mount append nothing, so that a mount behind a cut in them finds the same groups.
+//!    its erase may have been cut; and of a page and its copy either one. So are the last pages of a shared log block
+//!    that count though no data block has them: an earlier cut may have hit them, and their copies have decayed. If one
+//!    of these cannot be read when it is to be copied it has faded, and is not lost. Every logical block of which one
+//!    was chosen is merged before anything is served. The merges of a mount append nothing, so that a mount behind a
+//!    cut in them finds the same groups.
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
 //!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
 //!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
