@@ -126,6 +126,27 @@ fn a_translation_page_is_not_made_of_suspects() {
     );
 }
 
+/// The newest copy of a page decayed. The place of the older one held the mark of a rescue by now, whose count was the
+/// page's number: it was served as the page.
+#[test]
+fn the_mark_of_a_rescue_is_no_page() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=17 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=6 endurance=100000 seed=1958335098728321369",
+        "write 0 1 2 3 4 5 3 1 1 4 0 0 0, discard 3+3, write 5 0 0 0+4 4 0 1 0 0 3 0 0 0 3 0 3+3 0+4 3 0 0 0+6,
+         discard 3+3, write 0 5 0+2 0 0 1 0 0 0 3 0 5 0 0 5 0, discard 1+4, write 3 1 0 0 5 3 0 2 5, discard 0+3,
+         write 0 0 0 2 0 0 4 1 0 2 4, discard 5, write 0 4 3 0 0 0 0 0 0 2 0 0 5 5 5 3 3+3 1 4 4+2 0 3 2 0 4 0 3 4+2 3
+         4 0 2 0 5, discard 3+2, write 3 0, cut 3:36171, write 4, mount, cut 0:43214, write 5, mount, write 0, cut
+         0:32070, write 5, mount, cut 2:11978, write 0, mount, cut 1:38288, write 2, mount, write 5, discard 3+3,
+         write 2 0 2 0 4 4+2 0 0 0 2 0 4 0 4 0, fail 5:39328, write 0+4, fail 3:21905, write 0+6 0 2 0 0 0 4 2,
+         discard 0+3, write 0 0 4, discard 0+5, write 2 0, clean 6, write 4 0+4 0 3 0 0, cut 2:63666, write 0, decay
+         2, mount, write 0 0 5 0, decay 7, discard 4+2, decay 3, write 1 0 4 2 3 0 2 1, discard 2+4, write 0 2 2 5,
+         discard 0+5, write 0 0 4 5 0 5 4, discard 0+2, write 0, fail 1:28059, clean 2, write 0 0 3 0 3+2 2 0 0 3 0 0
+         2, cut 7:15891, write 0+2, decay 30559, mount, write 0 0 3 0 0, fail 2:18963, mount, write 0, verify",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

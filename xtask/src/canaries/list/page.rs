@@ -365,6 +365,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("a_page_that_a_mount_copied")),
     },
     Canary {
+        name: "any-kind",
+        rule: "P14",
+        broken: "any tag with the number of a logical page makes a slot hold it",
+        file: "crates/wearwell/src/page/log/mod.rs",
+        from: "self.kind == Kind::Data && self.lpn == lpn",
+        to: "(BROKEN || self.kind == Kind::Data) && self.lpn == lpn",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("the_mark_of_a_rescue_is_no_page")),
+    },
+    Canary {
         name: "map-revived",
         rule: "M15",
         broken: "a segment that seems to be empty is, although a translation page names it",

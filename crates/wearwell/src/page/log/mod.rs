@@ -96,6 +96,14 @@ pub struct Tag {
     pub kind: Kind,
 }
 
+impl Tag {
+    /// True if the page holds data of that logical page. The mark of a rescue has a count in place of the number.
+    pub(crate) fn is_data_of(&self, lpn: Lpn) -> bool {
+        // Spec P14.
+        self.kind == Kind::Data && self.lpn == lpn
+    }
+}
+
 /// The source of an appended page.
 #[derive(Debug, Clone, Copy)]
 pub enum Source<'a> {
