@@ -81,7 +81,7 @@ fn the_last_translation_page_of_a_segment_decayed() {
 /// A translation page decayed, and the mount made it anew from tags, but only in memory. Its segment was erased, and to
 /// the next mount the cache seemed to be too small.
 #[test]
-fn a_translation_page_that_is_made_anew_is_written() {
+fn a_translation_page_that_is_made_anew_twice() {
     assert_holds(
         "nand page-bytes=2048 spare-bytes=64 pages-per-block=6 blocks=21 dies=1 paired-pages=1
          paged blocks-per-segment=1 cache-entries=8
