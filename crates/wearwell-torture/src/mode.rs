@@ -206,6 +206,7 @@ pub const MODES: &[Mode] = &[
     Mode { name: "policies", targets: POLICIES, choices: LATER, failures: 2, full_percent: 60, ..PLAIN },
     Mode { name: "paged-mixed", targets: &[Target::Paged], temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
     Mode { name: "paged-decay", targets: &[Target::Paged], decay: true, failures: 2, ..PLAIN },
+    Mode { name: "mixed-fails", failures: 3, full_percent: 60, temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

@@ -496,3 +496,16 @@ fn a_suspect_copy_beside_an_erase_that_shows() {
          mount",
     );
 }
+
+/// A cut erase left each page its own way, and a program failed in the mount behind it. A mark of a rescue was taken
+/// for the page whose number is its count, and another page could not be read.
+#[test]
+fn a_failure_in_the_mount_behind_a_cut_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=12 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/single/none/at-once
+         logical-pages=40 endurance=100000 seed=1",
+        "write 0+40 27 11 26, discard 37, write 9, flush, mount, write 2 16, mount, mount, cut 3:59592, write 33, fail
+         4:34171, mount",
+    );
+}

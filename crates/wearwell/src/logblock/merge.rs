@@ -154,13 +154,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
-        } else if role == Role::Plain && !self.renewed.contains(&from) {
+        } else if role == Role::Plain {
             // Within the chip where it can: the tag goes along, with the role and the count of the other block.
             self.pages.copy(from, to)
         } else {
-            // Spec B10: with the old number, the copy would say that the data block was being erased.
-            let own_seq = role.is_commit() || self.renewed.contains(&from);
-            // Otherwise `copy_as` takes the number of the source.
+            let own_seq = role.is_commit();
+            // `copy_as` takes the number of the source for any page but the commit.
             let seq = if own_seq { self.next_seq() } else { 0 };
             let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Data, role };
             self.pages.copy_as(from, to, &tag, own_seq)

@@ -143,9 +143,6 @@ pub struct BlockFtl<M, P = ()> {
     /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
     fragile: BTreeSet<Ppn>,
     faded: Option<Ppn>,
-    /// While a mount rescues them: pages that count though their data block has a greater commit. Copies get a number
-    /// of their own.
-    renewed: Vec<Ppn>,
     /// Pages that were discarded, and logical blocks that hold nothing else.
     dead_pages: DeadPages,
     dead: DeadBlocks,
@@ -199,7 +196,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             has_failed_writes: false,
             fragile: BTreeSet::new(),
             faded: None,
-            renewed: Vec::new(),
             dead_pages: DeadPages::new(shape.segments),
             dead: DeadBlocks::default(),
             clean_mark: None,

@@ -27,8 +27,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.set_data_block(newest.lbn, newest.seg);
             if let Some(scanned) = &newest.holes {
                 recovery.scanned.push(scanned.clone());
-            } else if self.may_be_superseded(newest.lbn, recovery) || recovery.believed == Some(newest.seg) {
-                // An erase may have begun here, and another block may have a page that is gone.
+            } else if self.may_be_superseded(newest.lbn, recovery) {
+                // An erase may have begun here, and a merge may have a page that is gone.
                 let scanned = self.scan_whole(newest, recovery)?;
                 recovery.scanned.push(scanned);
             } else {
@@ -153,19 +153,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(scanned)
     }
 
-    /// True if a page of a data block was there and cannot be read. Then a copy counts that is older than the commit:
-    /// one in a merge, or in any block if the commit counts although a cut may have hit it (Spec B10).
-    fn is_gone(&self, lbn: Lbn, offset: u32, is_merged: bool, recovery: &Recovery) -> bool {
-        let mut found = recovery.scanned.iter().filter(|scanned| self.map.data(lbn) == Some(scanned.seg));
-        found.any(|data| {
-            let is_believed = recovery.believed == Some(data.seg);
-            let was_there = match data.what {
-                Block::Whole => is_merged || is_believed,
-                Block::Holes => is_believed && !self.has_primaries(),
-                _ => false,
-            };
-            was_there && data.tags[offset as usize] == TagRead::Unreadable
-        })
+    /// True if a page of a whole data block cannot be read.
+    fn is_gone(&self, lbn: Lbn, offset: u32, recovery: &Recovery) -> bool {
+        let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
+        whole.any(|data| self.map.data(lbn) == Some(data.seg) && data.tags[offset as usize] == TagRead::Unreadable)
     }
 
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.
@@ -244,7 +235,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 } else {
                     let is_copied = yields && self.map.is_mapped(copy.lpn);
                     let is_newer = copy.seq > recovery.committed[lbn.index()];
-                    (is_newer || self.is_gone(lbn, offset, scanned.is_merge(), recovery)) && !is_copied
+                    (is_newer || scanned.is_merge() && self.is_gone(lbn, offset, recovery)) && !is_copied
                 };
                 if counts {
                     copies.push(copy);
@@ -252,12 +243,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         self.take_newest(&mut copies, recovery);
-        let is_renewed = |copy: &&Found| {
-            let (lbn, _) = self.map.split(copy.lpn);
-            let data = self.map.data(lbn).filter(|_| copy.seq < recovery.committed[lbn.index()]);
-            data.is_some() && data == recovery.believed && data != Some(self.segment_of(copy.at))
-        };
-        recovery.renewed = copies.iter().filter(is_renewed).map(|copy| copy.at).collect();
         Ok(copies)
     }
 

@@ -398,7 +398,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         // From here on `copy_page` knows them: one that cannot be read has faded, and is not lost.
         self.fragile = core::mem::take(&mut recovery.fragile);
-        self.renewed = core::mem::take(&mut recovery.renewed);
         for &lbn in suspects {
             self.make_room_to_rescue(recovery)?;
             match self.rescue_block(lbn, recovery) {
@@ -412,7 +411,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         self.fragile.clear();
-        self.renewed.clear();
         Ok(())
     }
 

@@ -296,14 +296,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let tag = self.read_tag(at, recovery)?;
             harmed += u32::from(tag == TagRead::Unreadable || (tag == TagRead::Erased && at.0 - head.0 < held));
         }
-        if harmed == 0 {
-            return Ok(false);
-        }
-        if is_appended || !self.lacks_sources(commit, harmed, recovery)? {
-            return Ok(true);
-        }
-        recovery.believed = Some(commit.seg);
-        Ok(false)
+        Ok(harmed > 0 && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
     }
 
     /// True if what a merge read is gone. It stays until the commit lasts, so it does: its page has decayed. A page

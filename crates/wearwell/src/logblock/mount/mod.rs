@@ -45,9 +45,7 @@
 //!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
 //!    lost the number of its original, so only its data tells whether that is left. If it is, the page counts only
 //!    where no other copy is, and so does any record of a loss. If a page of the merge was chosen, or the block may not
-//!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one. If
-//!    the commit counts though pages of the block are gone, nothing may be left that shows that it was cut: such a page
-//!    is taken from what the merge may have read, however old that is, and its copy gets a number of its own.
+//!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one.
 //! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
 //!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
 //!    does. So does one of which each page has a copy elsewhere that no cut can have hit: it may be a cut merge whose
@@ -283,10 +281,6 @@ struct Recovery {
     idle: Vec<Seg>,
     /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
     spare: Vec<Seg>,
-    /// The data block with the last commit, if pages of it cannot be read and it counts all the same.
-    believed: Option<Seg>,
-    /// Pages that count in place of these, though they are older than the commit.
-    renewed: Vec<Ppn>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
