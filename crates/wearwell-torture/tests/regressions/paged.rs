@@ -147,6 +147,37 @@ fn the_mark_of_a_rescue_is_no_page() {
     );
 }
 
+/// A cut hit the padding behind what a mount had copied. The last copy decayed, and the padding faded: nothing showed
+/// any more that the mount had copied all, and all copies went with the one.
+#[test]
+fn a_page_that_a_mount_copied_decays() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=32 pages-per-block=12 blocks=28 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=127 endurance=100000 seed=1021749091225978779",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 65 8, decay 10286, write 9 9 32,
+         part 24, write 23 97, part 47+5@1 252, write 44+7 5 116 98+5 56 114 21 9, discard 75+9, write 15 8, part 103,
+         write 16 11, clean 4, write 19, decay 61618, write 20 14, discard 39+12, write 7 59, discard 44+10, write 6,
+         discard 184+5, write 19 99 48 19 25, decay 5360, write 7 52 15 1 121, part 85+3@2, write 90 11 52 22+6 105 66
+         16 26, decay 8, cut 3:31210, write 23, decay 28154, cut 1:27649, mount, cut 4:31646, mount, cut 4:30113,
+         mount, cut 1:58209, mount, decay 5, cut 2:32437, mount, cut 0:22898, mount, decay 36526, cut 2:3528, mount,
+         cut 3:18906, mount, cut 2:30506, mount, cut 0:45587, mount, cut 2:40089, mount, cut 5:19282, mount, mount,
+         part 29, write 5 101 11 84, part 34, write 109+4 52 24 19 24, part 68, write 21 7, part 115, write 18,
+         discard 10+11, write 21 39 55 109 0, discard 36+7, write 29, part 35, write 3, decay 14555, write 2, part
+         171+4@2 172, write 92 73+7 21 126 11 46 109+2 10 76 28, discard 161+9, write 9 32 65, part 26+6@2, write 57
+         23, discard 2+7, write 118 113 2 95 18, part 28, discard 98+6, write 10 22 11 93+7 22 20, part 85+6@2, write
+         108 2 98, part 27+2@1, discard 40+3, write 9 0 4 11, part 9+2@2, write 66 4 10 22, discard 46+6, part 19+6@2,
+         write 8, part 19 35, write 22 20 70 16+3 70 92, part 132, write 16+4, cut 5:17935, write 21+4, cut 1:35762,
+         mount, cut 1:56020, mount, mount, write 0 112 91 13 59+7 109 56, part 49+2, write 9 47 7 20 125 5 9, discard
+         38+9, write 22 14 87, discard 204+7, cut 11:29170, write 19+8, mount, write 12 1, cut 7:64605, write 16+3,
+         cut 0:52102, mount, mount, write 6 82 6 24, part 159+2, write 30 15, discard 180+9, write 7 12 2 5 18+6,
+         decay 25433, part 11+2@2, verify",
+    );
+}
+
 /// Programs failed in a mount that could take empty segments only, and there was one.
 #[test]
 fn failures_in_a_mount() {

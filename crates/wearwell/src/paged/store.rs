@@ -219,7 +219,7 @@ impl<N: Nand> Store<N> {
         // Spec M15.
         let seg = self.segment_of(at);
         let seems_empty = seg.0 < self.table.segments() && self.table.is_free(seg);
-        if !seems_empty || !self.log.tag_at(at, false)?.is_some_and(|tag| tag.is_data_of(lpn)) {
+        if !seems_empty || !self.log.tag_at(at, false)?.is_some_and(|tag| tag.is_page_of(lpn)) {
             return Ok(false);
         }
         self.set_use(seg, Use::Closed);

@@ -97,10 +97,11 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// True if the page holds data of that logical page. The mark of a rescue has a count in place of the number.
-    pub(crate) fn is_data_of(&self, lpn: Lpn) -> bool {
+    /// True if the page is one of that logical page: its data, or the record that it was lost. The mark of a rescue has
+    /// a count in place of the number.
+    pub(crate) fn is_page_of(&self, lpn: Lpn) -> bool {
         // Spec P14.
-        self.kind == Kind::Data && self.lpn == lpn
+        matches!(self.kind, Kind::Data | Kind::Lost) && self.lpn == lpn
     }
 }
 

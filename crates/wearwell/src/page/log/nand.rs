@@ -472,7 +472,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             return self.read_untagged(at, data);
         }
         let (report, tag) = self.read_with_tag(address, data)?;
-        if tag.is_some_and(|tag| tag.is_data_of(lpn)) { Ok(report) } else { Err(ErrorKind::Uncorrectable) }
+        if tag.is_some_and(|tag| tag.is_page_of(lpn)) { Ok(report) } else { Err(ErrorKind::Uncorrectable) }
     }
 
     fn doubt_sources(&mut self) {

@@ -38,7 +38,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     /// `Uncorrectable`.
     pub(crate) fn append_again(&mut self, from: Ppn, at: Ppn, tag: Tag) -> Result<(), ErrorKind> {
         // This leaves the data in `self.page`, where it is programmed from.
-        if self.tag_at(from, true)?.is_none_or(|known| !known.is_data_of(tag.lpn)) {
+        if self.tag_at(from, true)?.is_none_or(|known| !known.is_page_of(tag.lpn)) {
             return Err(ErrorKind::Uncorrectable);
         }
         let tag = Record::Page(tag).encode();
@@ -84,6 +84,6 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     /// True if the page at `at` is one of `lpn` and holds `data`.
     pub(crate) fn holds_this(&mut self, at: Ppn, lpn: Lpn, data: &[u8]) -> Result<bool, ErrorKind> {
         let tag = self.tag_at(at, true)?;
-        Ok(tag.is_some_and(|tag| tag.is_data_of(lpn)) && self.page[..data.len()] == *data)
+        Ok(tag.is_some_and(|tag| tag.is_page_of(lpn)) && self.page[..data.len()] == *data)
     }
 }
