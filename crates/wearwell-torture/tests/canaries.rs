@@ -154,12 +154,14 @@ fn a_driver_that_hides_decay() {
 }
 
 /// What an engine would do that forgets that a cut can harm a page (Spec N4, B8): each engine finds erased pages where
-/// something was. Primary blocks take some 450 seeds, others a few: what was merged says how many pages it has.
+/// something was. Primary blocks take some 450 seeds, others a few: what was merged says how many pages it has. A mount
+/// with the map on flash refuses nothing where pages seem to be missing. It takes thousands of steps until one is.
 #[test]
 fn a_driver_that_hides_what_a_cut_has_harmed() {
     let kinds = [Kind::Older, Kind::Wrong, Kind::Unreadable, Kind::Contract, Kind::Refused];
+    let most = |mode: &str| if mode == "paged" { 4_000 } else { 200 };
     for (mode, seeds) in [("page", 40), ("paged", 40), ("log-block", 40), ("primary-replacement", 600), ("fast", 40)] {
-        assert!(caught_within(seeds, mode, Driver::HidesHarm, unchanged, &kinds) < 200, "{mode}");
+        assert!(caught_within(seeds, mode, Driver::HidesHarm, unchanged, &kinds) < most(mode), "{mode}");
     }
 }
 
