@@ -137,3 +137,18 @@ fn an_error_behind_failures_and_decay() {
          decay 0, mount, fail 0:26266 3:12310, decay 2, mount, decay 0, mount",
     );
 }
+
+/// The map on flash, with failures in mounts, cut mounts, and pages that decay: a flushed page is older behind a mount.
+#[test]
+#[ignore = "open: older data, not traced"]
+fn older_data_of_a_map_on_flash() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=26 dies=2 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=14 endurance=100000 seed=3081715124525163431",
+        "write 0 1 2 6 7 8 9 10 11 12 13 1 8 1 0 7, mount, write 0 0 1 0 2+3 1 0 0, mount, cut 11:13585, write 0+7,
+         mount, cut 7:3104, write 1+7, mount, write 1, fail 0:12475, write 0, fail 0:24539 2:54551 4:6736, mount,
+         write 1, cut 4:669, mount, fail 4:64430, mount, write 0, mount, write 9 0+3, mount, write 1, decay 3 3 1,
+         mount",
+    );
+}
