@@ -218,7 +218,7 @@ impl<N: Nand> Store<N> {
     pub(super) fn revive(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, ErrorKind> {
         // Spec M15.
         let seg = self.segment_of(at);
-        let seems_empty = seg.0 < self.table.segments() && self.table.is_free(seg);
+        let seems_empty = seg.0 < self.table.segments() && self.table.is_empty(seg);
         if !seems_empty || !self.log.tag_at(at, false)?.is_some_and(|tag| tag.is_page_of(lpn)) {
             return Ok(false);
         }

@@ -83,7 +83,7 @@ impl<'a> History<'a> {
 
 /// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
 /// kept-merge half-erased-merge no-room block-between last-segment half-erased erase-count completed-log held-pages
-/// oldest-left map-doubted shown-copy`): too few do to be met by chance.
+/// oldest-left shown-copy`): too few do to be met by chance.
 const LOST: [(&str, u64); 17] = [
     ("half_erased_blocks_give_way_to_the_rescue", 865),
     ("what_an_undone_merge_has_read_outlasts_it", 709),

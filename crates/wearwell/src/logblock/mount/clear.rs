@@ -165,7 +165,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Empties log blocks with a page that a commit has passed over: if the commit decays, the page would count again
     /// (Spec B13.9). If there is no room, they stay.
     fn leave_passed_over(&mut self, segs: &[Seg]) -> Result<(), FtlError> {
-        for id in segs.iter().filter_map(|&seg| self.logs.in_seg(seg)).collect::<Vec<_>>() {
+        for &seg in segs {
+            // Looked up only now: the merges before may have closed it.
+            let Some(id) = self.logs.in_seg(seg) else { continue };
             match self.reclaim(id) {
                 Ok(()) => {}
                 Err(FtlError::WornOut { .. }) => break,
