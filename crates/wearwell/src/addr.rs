@@ -80,6 +80,8 @@ impl Sectors {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Divider {
     divisor: u32,
+    /// ⌈2⁶⁴ / divisor⌉. Processors of 32 bits would multiply for longer than they divide.
+    #[cfg(target_pointer_width = "64")]
     magic: u64,
 }
 
@@ -88,13 +90,24 @@ impl Divider {
     /// If `divisor` is below 2. The page count of a segment never is.
     pub(crate) fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "a segment has at least two pages");
-        // ⌈2⁶⁴ / d⌉, without a dividend of more than 64 bits.
-        Self { divisor, magic: u64::MAX / u64::from(divisor) + 1 }
+        Self {
+            divisor,
+            // Without a dividend of more than 64 bits.
+            #[cfg(target_pointer_width = "64")]
+            magic: u64::MAX / u64::from(divisor) + 1,
+        }
     }
 
+    #[cfg(target_pointer_width = "64")]
     #[inline]
     pub(crate) fn quotient(self, n: u32) -> u32 {
         ((u128::from(self.magic) * u128::from(n)) >> 64) as u32
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    #[inline]
+    pub(crate) fn quotient(self, n: u32) -> u32 {
+        n / self.divisor
     }
 
     #[inline]
