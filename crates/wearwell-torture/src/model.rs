@@ -403,7 +403,8 @@ impl Model {
                 Ok(())
             }
             Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
-            Err(Refusal::Unreadable { .. }) if page.newest_decayed => {
+            // What comes back may be a copy that has decayed.
+            Err(Refusal::Unreadable { .. }) if page.newest_decayed || comes_back && page.has_decayed => {
                 self.explained += 1;
                 Ok(())
             }

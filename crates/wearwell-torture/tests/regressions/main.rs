@@ -150,6 +150,10 @@ fn seeds_that_failed_hold() {
         ("decay", 2_600_000_046),
         // A page was programmed over the record that it was lost.
         ("block-decay", 370_000_069),
+        // What had been discarded came back when a translation page decayed, and its old copy had decayed as well.
+        ("paged-decay", 50_000_000_269),
+        // The last copy of a rescue decayed, and all padding behind it, which a cut had hit: the others were lost, too.
+        ("paged-decay", 53_000_000_259),
     ];
     for (name, seed) in seeds {
         let (_, record) = torture(mode::named(name).expect("a mode of the list"), seed);

@@ -138,17 +138,21 @@ fn an_error_behind_failures_and_decay() {
     );
 }
 
-/// The map on flash, with failures in mounts, cut mounts, and pages that decay: a flushed page is older behind a mount.
+/// Page mapping, with failures and cut mounts: a mount has no room to copy what a cut rescue has copied, and believes
+/// it. A cut had hit the padding behind that. The header decays, and four mounts later the padding has faded: the
+/// segment is void, and a discard is lost.
 #[test]
-#[ignore = "open: older data, not traced"]
-fn older_data_of_a_map_on_flash() {
+#[ignore = "open: flushed data is lost"]
+fn a_header_decays_before_padding_that_fades() {
     assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=26 dies=2 paired-pages=1
-         paged blocks-per-segment=1 cache-entries=2
-         logical-pages=14 endurance=100000 seed=3081715124525163431",
-        "write 0 1 2 6 7 8 9 10 11 12 13 1 8 1 0 7, mount, write 0 0 1 0 2+3 1 0 0, mount, cut 11:13585, write 0+7,
-         mount, cut 7:3104, write 1+7, mount, write 1, fail 0:12475, write 0, fail 0:24539 2:54551 4:6736, mount,
-         write 1, cut 4:669, mount, fail 4:64430, mount, write 0, mount, write 9 0+3, mount, write 1, decay 3 3 1,
-         mount",
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=12 blocks=20 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/hot-cold-readonly/static-threshold:5/at-once
+         logical-pages=94 endurance=100000 seed=7782462239683265593",
+        "write 73, cut 0:16656, write 17, mount, mount, write 11, cut 0:10498, mount, mount, cut 5:41730, write 12,
+         mount, write 0 66 16 8@1! 5 5 12+4 2 57 9 15 13 3 8 4 5+5 14 10 2 1 1 13+4 15 3 7 5 6+8 15 3 9 3 1 3 13 7 2
+         3+4 2 1 8, mount, mount, write 7, mount, mount, write 0, mount, mount, write 12, fail 0:55541, write 5,
+         mount, mount, fail 0:11495, write 13, fail 2:16382, mount, fail 2:13824, write 15 3, mount, discard 6+6, cut
+         3:3263, write 14, fail 0:24215 2:49236 4:26567 6:24812, mount, write 15, cut 9:26861, mount, fail 3:52798,
+         mount, decay 0, mount, mount, mount, mount",
     );
 }

@@ -509,3 +509,25 @@ fn a_failure_in_the_mount_behind_a_cut_erase() {
          4:34171, mount",
     );
 }
+
+/// A rescue did not end, and then its erase was cut, which left its header and a copy, and no mark. The copy counted
+/// as certain once the page had faded that it was made of.
+#[test]
+fn a_copy_that_a_cut_erase_has_left_of_a_rescue() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=12 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:5:0.5/d-choices:3/by-stream-shared/dynamic/proactive:0.05:0.5:0.01
+         logical-pages=50 endurance=100000 seed=5502158745350019851",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 25, cut 0:17572, write 45, mount, cut 1:44325, write 49, mount, cut
+         2:47502, write 20, mount, write 11, cut 0:56870, clean 8, mount, cut 1:17969, discard 20+11, mount, write 18,
+         cut 1:22013, write 18, cut 0:39718, mount, cut 7:40980, mount, cut 8:39729, mount, mount, cut 2:27713, write
+         7, mount, cut 2:61973, write 25, mount, cut 1:63523, write 31, mount, cut 2:22294, write 9, mount, part 49,
+         cut 3:18035, flush, mount, cut 6:41899, write 4, mount, cut 6:14155, write 19, mount, cut 3:18118, write 22,
+         mount, cut 15:6698, write 10, mount, cut 0:53154, write 41, mount, cut 1:62869, write 37, mount, cut 6:4302,
+         write 23, cut 0:57898, mount, cut 0:13368, mount, cut 2:28212, mount, cut 0:36252, mount, cut 2:46962, mount,
+         cut 1:25326, mount, cut 2:11727, mount, cut 2:30113, mount, cut 3:53131, mount, cut 2:54783, mount, cut
+         2:57906, mount, cut 0:2806, mount, cut 4:44117, mount, cut 5:22937, mount, cut 5:37133, mount, cut 4:34724,
+         mount, cut 3:45957, mount, mount, mount, mount",
+    );
+}

@@ -302,3 +302,31 @@ fn failures_where_few_are_free() {
          cut 6:43691, write 241@2, fail 14:44542, cut 25:5310, mount, fail 18:5054, mount, write 97@2",
     );
 }
+
+/// The mark of a rescue decays, and all of its padding. It was taken for one that had not ended.
+#[test]
+fn a_rescue_without_its_mark_and_padding() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=26 dies=2 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=14 endurance=100000 seed=3081715124525163431",
+        "write 0 1 2 6 7 8 9 10 11 12 13 1 8 1 0 7, mount, write 0 0 1 0 2+3 1 0 0, mount, cut 11:13585, write 0+7,
+         mount, cut 7:3104, write 1+7, mount, write 1, fail 0:12475, write 0, fail 0:24539 2:54551 4:6736, mount,
+         write 1, cut 4:669, mount, fail 4:64430, mount, write 0, mount, write 9 0+3, mount, write 1, decay 3 3 1,
+         mount",
+    );
+}
+
+/// A translation page decays that only a summary names, which a cut had hit. A mount gathered its entries and wrote
+/// none; the summary faded, and the next one found an older version.
+#[test]
+fn gathered_entries_are_written() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=180 dies=4 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=19 endurance=100000 seed=14193426109942845173",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 2 2 0, mount, write 0 1 0 9 0, cut 2:51845, mount,
+         mount, write 0 0 2 12 0, discard 1+3, write 2 0 1 0 1 0 2 0, cut 1:23171, discard 10+3, mount, fail 0:30379,
+         cut 1:43410, write 2, decay 51833, mount, mount",
+    );
+}

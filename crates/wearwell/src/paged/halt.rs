@@ -12,8 +12,6 @@ pub(super) enum Halt {
     WornOut,
     /// The host's page is lost.
     Unreadable,
-    /// The cache has no room for what a mount finds.
-    NoMemory,
     /// Another one wrote what is on the chip. What is told of that is [kept aside](super::store::Store::refuse).
     Refused,
     /// The chip failed.

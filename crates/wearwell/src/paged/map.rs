@@ -35,7 +35,8 @@ pub(super) fn is_place(at: Ppn) -> bool {
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) cache: Cache,
-    /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
+    /// Where each part lies. [`LOST`] if that cannot be read, or if a mount has found none with which all that is newer
+    /// fits into the cache.
     directory: Vec<Ppn>,
     /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
     suspect_from: u64,
@@ -186,6 +187,9 @@ impl Map {
                 Ok(report) => lasts = !report.refresh_soon,
                 Err(ErrorKind::Uncorrectable) => {
                     self.gather(part, store)?;
+                    // Until it is written again.
+                    self.set_place(part, LOST);
+                    store.lose(at);
                     lasts = false;
                 }
                 Err(error) => return Err(error.into()),

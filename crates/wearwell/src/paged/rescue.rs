@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
 use super::halt::Halt;
-use super::map::is_place;
+use super::map::{LOST, is_place};
 use super::mount::{Latest, Page};
 use super::store::Stream;
 use super::table::{SegSet, Table, Use};
@@ -23,11 +23,14 @@ use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::Log;
 
 /// Segments without a summary that a mount leaves as they are: of each it has to read every page.
-const MOST_UNSEALED: u32 = 4;
+const MOST_UNSEALED: u32 = 6;
 
 /// Free segments that a mount leaves beyond those held back, if it can: so many that a short session needs no cleaning,
 /// which would leave half-filled segments.
 const FREE_FOR_SESSION: u32 = 4;
+
+/// True for the parts that are to be written. A trait object, so that writing them is the same code for all.
+type Wanted<'a, N> = &'a dyn Fn(&mut PagedFtl<N>, u32) -> Result<bool, Halt>;
 
 impl<N: Nand> PagedFtl<N> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
@@ -54,8 +57,10 @@ impl<N: Nand> PagedFtl<N> {
         self.join_unsealed(unsealed)?;
         // Each round gains a segment or room in the cache, so this ends.
         while self.free_more()? {}
-        // The next mount has to find room for a segment's worth of entries, too.
-        if self.map.cache.is_over() {
+        // The next mount has to find room for a segment's worth of entries, too. And what it would gather may be others
+        // than those that this one serves (Spec M7).
+        let is_missing = self.lost_parts() > 0 && self.store.map_segments() < self.store.plan.map_segments;
+        if self.map.cache.is_over() || is_missing {
             self.move_parts(None, true)?;
         }
         Ok((u32::from(suspect.is_some()), false))
@@ -99,8 +104,13 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
     fn renew(&mut self, seg: Seg) -> Result<(), Halt> {
+        // But for those that cannot be read.
+        let is_here = |ftl: &mut Self, part| {
+            let (at, page) = (ftl.map.place_of(part), ftl.map.page_of(part));
+            Ok(ftl.store.is_in(at, seg) && ftl.store.log.holds(at, page, ftl.map.lend())?)
+        };
         let is_moved = match self.store.table.is_of_map(seg) {
-            true => self.renew_parts(seg)?,
+            true => self.write_parts(self.store.table.valid(seg), &is_here, false)?,
             false => self.move_pages(None, &[seg])?,
         };
         if !is_moved {
@@ -117,21 +127,6 @@ impl<N: Nand> PagedFtl<N> {
             }
         }
         Ok(())
-    }
-
-    /// Writes the parts in a doubted segment anew, but for those that cannot be read. False if no segment is empty.
-    fn renew_parts(&mut self, seg: Seg) -> Result<bool, Halt> {
-        if !self.store.open_whole(Stream::Map, self.store.table.valid(seg))? {
-            return Ok(false);
-        }
-        for part in 0..self.store.plan.parts {
-            let at = self.map.place_of(part);
-            if self.store.is_in(at, seg) && self.store.log.holds(at, self.map.page_of(part), self.map.lend())? {
-                self.merge_whole(part)?;
-            }
-        }
-        self.end_whole()?;
-        Ok(true)
     }
 
     /// Writes the suspect once more. False if there is no free segment.
@@ -273,11 +268,9 @@ impl<N: Nand> PagedFtl<N> {
         Ok(true)
     }
 
-    /// Copies a page, which is the newest of its logical page. False if it cannot be read.
+    /// Copies a page, which is the newest of its logical page, and for which the cache has room. False if it cannot be
+    /// read.
     fn move_newest(&mut self, lpn: Lpn, from: Ppn) -> Result<bool, Halt> {
-        if !self.map.cache.has_room_in_mount(lpn) {
-            return Err(Halt::NoMemory);
-        }
         let old = self.map.lookup(lpn, &mut self.store)?;
         match self.store.append_copy(Stream::Host, lpn, from) {
             Ok(at) => {
@@ -289,28 +282,39 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    /// Writes a suspect part anew, and with `cleans` those in the emptiest segments of translation pages and those with
-    /// most entries in the cache. False if no segment is free.
+    /// Writes a suspect part anew, or without one the lost parts, and with `cleans` those in the emptiest segments of
+    /// translation pages and those with most entries in the cache. False if no segment is free.
     fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, Halt> {
-        let first = u32::from(suspect.is_some());
-        let room = if cleans { self.most_moved() - first } else { 0 };
+        let first = if suspect.is_some() { 1 } else { self.lost_parts() };
+        let room = if cleans { self.most_moved().saturating_sub(first) } else { 0 };
         let victims = self.emptiest_in(room, &|seg| self.store.table.is_of_map(seg));
         let cached = if cleans { self.map.cache.parts(self.store.plan.per_part) } else { 0 };
         let pages = (first + self.pages_of(&victims) + cached).min(self.most_moved());
+        let is_moved = |ftl: &mut Self, part| {
+            let at = ftl.map.place_of(part);
+            let is_first = suspect.map_or(at == LOST, |suspect| suspect == part);
+            Ok(is_first || victims.contains(&ftl.store.segment_of(at)))
+        };
+        self.write_parts(pages, &is_moved, cleans)
+    }
+
+    fn lost_parts(&self) -> u32 {
+        (0..self.store.plan.parts).filter(|&part| self.map.place_of(part) == LOST).count() as u32
+    }
+
+    /// Writes the wanted parts anew, and with `fills` those with most entries in the cache. False if no segment is
+    /// free.
+    fn write_parts(&mut self, pages: u32, wanted: Wanted<'_, N>, fills: bool) -> Result<bool, Halt> {
         if pages == 0 || !self.store.open_whole(Stream::Map, pages)? {
             return Ok(false);
         }
-        if let Some(part) = suspect {
-            self.merge_whole(part)?;
-        }
         for part in 0..self.store.plan.parts {
-            let at = self.map.place_of(part);
-            if victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
+            if self.store.room_in_whole() > 0 && wanted(self, part)? {
                 self.merge_whole(part)?;
             }
         }
         // What is left goes to the parts with most entries, which makes room in the cache.
-        while cleans && self.store.room_in_whole() > 0 {
+        while fills && self.store.room_in_whole() > 0 {
             let Some(part) = self.map.cache.fullest(self.store.plan.per_part) else { break };
             self.merge_whole(part)?;
         }

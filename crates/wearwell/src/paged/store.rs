@@ -30,26 +30,18 @@ impl Stream {
         Class(self as u8)
     }
 
-    /// Their class up to the end of a segment that counts as a whole.
-    const fn class_in_whole(self) -> Class {
-        Class(self as u8 + WHOLE)
-    }
-
     /// True if the pages of that class are translation pages.
     pub(super) fn is_of_map(class: Class) -> bool {
-        [Self::Map.class(), Self::Map.class_in_whole()].contains(&class)
+        class == Self::Map.class()
     }
 }
 
 /// Programs and erases that may fail one after the other, if there are enough segments.
 const MOST_FAILURES: u32 = 4;
 
-/// The first class of pages that count as a whole.
-const WHOLE: u8 = 3;
-
 /// True if nothing in a segment counts, because what a mount has begun to copy to it is not complete (Spec M3).
 pub(super) fn is_void(scan: &SegmentScan) -> bool {
-    scan.is_void() || !scan.sealed && (lacks_mark(scan) || lacks_copies(scan))
+    scan.is_void() || !scan.sealed && lacks_copies(scan)
 }
 
 /// The slot behind the last copy of a rescue, as its mark has it, or 0.
@@ -58,22 +50,11 @@ fn end_of_copies(scan: &SegmentScan) -> u32 {
     mark.map_or(0, |mark| mark.lpn.0)
 }
 
-fn is_gone(scan: &SegmentScan, slot: usize) -> bool {
-    scan.gone.contains(&(slot as u32))
-}
-
-/// True if the mark cannot be read, and nothing behind the last copy. A cut erase may leave copies and not the mark.
-fn lacks_mark(scan: &SegmentScan) -> bool {
-    let is_whole = |tag: &Option<Tag>| tag.is_some_and(|tag| tag.class.0 >= WHOLE);
-    let last = scan.tags.iter().rposition(is_whole).filter(|_| matches!(scan.tags.first(), Some(None)));
-    last.is_some_and(|last| (last + 1..scan.tags.len()).all(|slot| is_gone(scan, slot)))
-}
-
-/// True if the last copies cannot be read, and nothing behind them. A cut erase may leave pages that cannot be read
-/// where none were programmed.
+/// True if neither the last copy can be read nor the one slot behind it that was programmed, which a cut may have hit.
+/// A cut erase may leave pages that cannot be read where none were programmed.
 fn lacks_copies(scan: &SegmentScan) -> bool {
-    let last = (0..scan.tags.len()).rposition(|slot| !is_gone(scan, slot));
-    last.is_some_and(|last| last + 1 < end_of_copies(scan) as usize)
+    let end = end_of_copies(scan);
+    scan.suspect_from == end && end > 0 && scan.gone.ends_with(&[end - 1, end])
 }
 
 /// True if a segment is to be copied once more: an erase may have left it of a rescue that never ended, or what shows
@@ -239,7 +220,7 @@ impl<N: Nand> Store<N> {
         match halt {
             Halt::WornOut => FtlError::WornOut { good_segments: self.good, needed_segments: self.plan.needed_segments },
             Halt::Unreadable => FtlError::Unreadable { lpn },
-            Halt::NoMemory | Halt::Refused => unreachable!("only a mount ends with these"),
+            Halt::Refused => unreachable!("only a mount ends with this"),
             Halt::Chip(kind) => FtlError::Chip(kind),
         }
     }
@@ -248,7 +229,6 @@ impl<N: Nand> Store<N> {
     #[inline(never)]
     pub(super) fn not_opened(&self, halt: Halt) -> MountError {
         match (halt, self.refused) {
-            (Halt::NoMemory, _) => MountError::NoMemory,
             (Halt::Refused, Some(error)) => error,
             (Halt::Chip(kind), _) => MountError::Chip(kind),
             (halt, _) => self.told(halt, NO_PAGE).into(),
@@ -366,7 +346,7 @@ impl<N: Nand> Store<N> {
     /// Appends a page to the open segment of a stream, which has room. After `ProgramFailed` the segment has been given
     /// up, and another one may be tried.
     pub(super) fn append(&mut self, stream: Stream, lpn: Lpn, data: &[u8]) -> Result<Ppn, ErrorKind> {
-        let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
+        let tag = Tag { lpn, seq: self.number(stream, lpn), class: stream.class(), kind: Kind::Data };
         let done = self.fill_slot(stream, &mut |log, at| log.append_new(at, data, tag));
         // A page behind the failed one makes it harmless: a mount suspects the last one only.
         self.has_failed = matches!(done, Err(ErrorKind::ProgramFailed));
@@ -376,7 +356,7 @@ impl<N: Nand> Store<N> {
     /// As [`append`](Self::append), of the page that lies at `from`. `Uncorrectable` if that cannot be read.
     pub(super) fn append_copy(&mut self, stream: Stream, lpn: Lpn, from: Ppn) -> Result<Ppn, ErrorKind> {
         let last = self.last;
-        let tag = Tag { lpn, seq: self.number(stream, lpn), class: self.class_for(stream), kind: Kind::Data };
+        let tag = Tag { lpn, seq: self.number(stream, lpn), class: stream.class(), kind: Kind::Data };
         let copied = self.fill_slot(stream, &mut |log, at| log.append_again(from, at, tag));
         if matches!(copied, Err(ErrorKind::Uncorrectable)) {
             // Nothing was programmed.
@@ -385,10 +365,6 @@ impl<N: Nand> Store<N> {
             self.has_failed = matches!(copied, Err(ErrorKind::ProgramFailed));
         }
         copied
-    }
-
-    fn class_for(&self, stream: Stream) -> Class {
-        if self.fills_whole() { stream.class_in_whole() } else { stream.class() }
     }
 
     /// The number of the next page. It is used up even if it is not certain that it was written.

@@ -288,8 +288,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let lasts_to = if header.is_none() { certain_to } else { suspect_from };
         let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
         let end = tags.first().and_then(Option::as_ref).filter(is_mark).map_or(0, |mark| mark.lpn.0);
-        // With the header such a rescue counts, but none of its copies is certain.
-        let doubts_end = certain_to < end && end <= lasts_to;
+        // With the header such a rescue counts, but none of its copies is certain. The first slot may have been a mark.
+        let doubts_end = certain_to < end && end <= lasts_to || gone.first() == Some(&0);
         let mut scan = SegmentScan {
             erases: header.map(|header| header.erases),
             empty: tags.is_empty(),
