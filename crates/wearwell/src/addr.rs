@@ -73,9 +73,9 @@ impl Sectors {
     }
 }
 
-/// Divides by a number that is fixed at run time, with one multiplication.
+/// Divides by a number that is fixed at run time. With 64 bits that is one multiplication.
 ///
-/// Exact for every `u32`: with m = ⌈2⁶⁴ / d⌉, ⌊n·m / 2⁶⁴⌋ = ⌊n / d⌋ for all n, d < 2³² (Lemire, Kaser and
+/// It is exact for every `u32`: with m = ⌈2⁶⁴ / d⌉, ⌊n·m / 2⁶⁴⌋ = ⌊n / d⌋ for all n, d < 2³² (Lemire, Kaser and
 /// Kurz, "Faster remainder by direct computation", 2019). The map divides for every page that it invalidates.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Divider {

@@ -531,3 +531,29 @@ fn a_copy_that_a_cut_erase_has_left_of_a_rescue() {
          mount, cut 3:45957, mount, mount, mount, mount",
     );
 }
+
+/// The header of a rescue's segment decays, and the one that it was made of is being erased: both copies seem to be in
+/// erasure. One of them was served as if it were certain, and faded.
+#[test]
+fn two_copies_in_erasure_are_both_uncertain() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=18 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=watermark:1:1/greedy/single/none/at-once logical-pages=12
+         endurance=100000 seed=14434127679982953021",
+        "write 0+3, flush, decay 31, write 2, flush, cut 8:20835, mount, write 3+2, decay 30, write 1, decay 13, cut
+         3:46018, mount, mount, cut 2:21458, mount, flush, write 2, mount, mount",
+    );
+}
+
+/// A page is gone, and another one in its segment shows it. The rescue copied that one, so that nothing showed the loss
+/// to the next mount.
+#[test]
+fn a_loss_is_recorded_before_its_evidence_is_copied() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=18 dies=1 paired-pages=1 page blocks-per-segment=1
+         policies=watermark:1:1/greedy/single/none/at-once logical-pages=10 endurance=100000
+         seed=6484830147238403645",
+        "write 0+3, flush, cut 6:40610, write 2, write 7+2, cut 3:55814, write 1, cut 5:53628, write 0, write 5+2,
+         write 4+2, flush, decay 17, mount, decay 28, mount, mount, mount",
+    );
+}

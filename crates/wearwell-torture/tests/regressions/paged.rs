@@ -330,3 +330,40 @@ fn gathered_entries_are_written() {
          cut 1:43410, write 2, decay 51833, mount, mount",
     );
 }
+
+/// A rescue is cut, and then the page fades that its copy was made of, so that the next mount serves an older one. The
+/// mark decays behind that, and the copy would count.
+#[test]
+fn a_mount_erases_what_is_left_of_a_rescue() {
+    for decayed in 0..12 {
+        assert_holds(
+            "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=24 dies=1 paired-pages=1
+             paged blocks-per-segment=1 cache-entries=2
+             logical-pages=14 endurance=100000 seed=1",
+            &format!("write 0, flush, cut 0:29, write 0, cut 3:2, mount, mount, decay {decayed}, mount"),
+        );
+    }
+}
+
+/// A page decays behind a translation page with a discard. That looked like one that a cut had hit, and a new version
+/// was made of what was there before it.
+#[test]
+fn a_page_decays_behind_a_translation_page() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=18 dies=1 paired-pages=1 paged
+         blocks-per-segment=1 cache-entries=2 logical-pages=10 endurance=100000 seed=5704562180913872093",
+        "write 0+3, flush, discard 2, write 0, cut 6:31123, write 3, decay 10, flush, cut 1:5778, mount, mount, mount",
+    );
+}
+
+/// A segment has lost its header and its first page. It was revived for the second, and the first was taken off its
+/// count, though it had not been counted: it was erased.
+#[test]
+fn what_is_passed_over_in_a_revived_segment_is_counted() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=22 dies=1 paired-pages=1 mixed-erases paged
+         blocks-per-segment=1 cache-entries=2 logical-pages=11 endurance=100000 seed=10445032940659358318",
+        "write 0+3, flush, mount, decay 11, decay 29, cut 1:47359, write 0, mount, write 3, decay 0, mount, write 2,
+         flush, cut 8:33151, write 0, write 4+2, cut 6:44149, write 2, mount, mount",
+    );
+}

@@ -153,8 +153,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// until it can: what cuts and failures take between mounts must not add up.
     fn reclaim_some(&mut self, is_settled: bool, evidence: &[Seg], unrecorded: &[u32]) -> Result<(), MountError> {
         self.reclaim_but(evidence, is_settled)?;
-        let cleaner = &mut self.cleaner;
-        unrecorded.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
+        // Spec P13. The rescue may have copied what the evidence was.
+        self.write_parts(unrecorded)?;
         self.reclaim_but(&[], is_settled)?;
         unless_worn_out(self.cleaner.gain_segment())
     }
@@ -209,7 +209,7 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     uncertain: Vec<Found>,
-    /// Copies of rescues that may not have ended.
+    /// What may be copies of rescues that have not ended.
     doubtful: Vec<Found>,
     /// Copies in segments that are erased in part, of pages of which a suspect copy counts.
     passed_over: Vec<Found>,

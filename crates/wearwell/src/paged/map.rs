@@ -35,9 +35,10 @@ pub(super) fn is_place(at: Ppn) -> bool {
 #[derive(Debug)]
 pub(super) struct Map {
     pub(super) cache: Cache,
-    /// Where each part lies. [`LOST`] if that cannot be read, or if a mount has found none with which all that is newer
-    /// fits into the cache.
+    /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
     directory: Vec<Ppn>,
+    /// A part could not be read, so that its entries were gathered.
+    pub(super) has_gathered: bool,
     /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
     suspect_from: u64,
     /// The part in `page`. It is as on flash, or newer.
@@ -52,6 +53,7 @@ impl Map {
         Self {
             cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
             directory: vec![Ppn::NONE; plan.parts as usize],
+            has_gathered: false,
             suspect_from: u64::MAX,
             loaded: None,
             page: vec![0; page_bytes as usize],
@@ -167,8 +169,8 @@ impl Map {
 
 /// Reading.
 impl Map {
-    /// Reads a part. If it cannot be read any more, its entries are gathered from the tags of all pages. It is written
-    /// anew then, and also if it fades.
+    /// Reads a part. If it cannot be read any more, its entries are gathered from the tags of all pages. If there is an
+    /// open segment for that, it is written anew then, and also if it fades.
     pub(super) fn load<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
         if self.loaded == Some(part) {
             return Ok(());
@@ -187,9 +189,7 @@ impl Map {
                 Ok(report) => lasts = !report.refresh_soon,
                 Err(ErrorKind::Uncorrectable) => {
                     self.gather(part, store)?;
-                    // Until it is written again.
-                    self.set_place(part, LOST);
-                    store.lose(at);
+                    self.has_gathered = true;
                     lasts = false;
                 }
                 Err(error) => return Err(error.into()),
@@ -201,6 +201,17 @@ impl Map {
         // Only where a slot is at hand: this is a read, which opens no segment, and a whole one has no slot to spare.
         let can_merge = store.has_room(Stream::Map) && !store.fills_whole() && !store.read_only;
         if lasts || !can_merge { Ok(()) } else { self.merge_here(part, store) }
+    }
+
+    /// A version of a part that is newer than all that is known of it becomes what is loaded, if it can be read.
+    pub(super) fn load_newer<N: Nand>(&mut self, part: u32, at: Ppn, store: &mut Store<N>) -> Result<(), ErrorKind> {
+        let page = self.page_of(part);
+        if store.log.holds(at, page, self.lend())? {
+            // It has them, and what was discarded since.
+            self.cache.remove(&self.covered(part));
+            self.loaded = Some(part);
+        }
+        Ok(())
     }
 
     /// Where a page lies: a place, none, or [`LOST`].

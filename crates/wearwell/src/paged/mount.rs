@@ -235,15 +235,16 @@ impl<N: Nand> PagedFtl<N> {
             found.greatest_seq = found.greatest_seq.max(tag.seq);
         }
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
-        if is_void(scan) || scan.tags.iter().all(Option::is_none) {
+        let has_pages = scan.tags.iter().any(Option::is_some);
+        if has_pages && !scan.sealed {
+            found.unsealed.insert(seg);
+        }
+        if is_void(scan) || !has_pages {
             self.store.set_use(seg, Use::Suspect);
             return Ok(());
         }
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
         self.store.set_use(seg, if is_doubted(scan) { Use::Doubted } else { Use::Closed });
-        if !scan.sealed {
-            found.unsealed.insert(seg);
-        }
         Ok(())
     }
 
@@ -354,7 +355,18 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Counts the valid pages of each segment.
     fn count_valid(&mut self) -> Result<(), Halt> {
+        // Pages of a segment that was revived had been passed over before.
+        while self.count_pages()? {
+            let table = &mut self.store.table;
+            table.all().for_each(|seg| table.clear_valid(seg));
+        }
+        Ok(())
+    }
+
+    /// Counts the valid pages, and revives the segments that they lie in. True if there was one.
+    fn count_pages(&mut self) -> Result<bool, Halt> {
         let Self { map, store, .. } = self;
+        let mut has_revived = false;
         for part in 0..store.plan.parts {
             let at = map.place_of(part);
             if !at.is_some() {
@@ -366,13 +378,17 @@ impl<N: Nand> PagedFtl<N> {
             map.load(part, store)?;
             for lpn in map.covered(part).map(Lpn) {
                 let at = map.entry(lpn);
-                let is_newest = is_place(at) && map.cache.get(lpn).is_none();
-                if is_newest && (store.is_in_use(at) || store.revive(at, lpn)?) {
+                if !is_place(at) || map.cache.get(lpn).is_some() {
+                    continue;
+                }
+                if store.is_in_use(at) {
                     store.gain(at);
+                } else {
+                    has_revived |= store.revive(at, lpn)?;
                 }
             }
         }
         map.cache.places().for_each(|(_, at)| store.gain(at));
-        Ok(())
+        Ok(has_revived)
     }
 }

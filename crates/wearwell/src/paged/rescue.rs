@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::FREE_TO_CLEAN;
 use super::halt::Halt;
-use super::map::{LOST, is_place};
+use super::map::is_place;
 use super::mount::{Latest, Page};
 use super::store::Stream;
 use super::table::{SegSet, Table, Use};
@@ -57,12 +57,13 @@ impl<N: Nand> PagedFtl<N> {
         self.join_unsealed(unsealed)?;
         // Each round gains a segment or room in the cache, so this ends.
         while self.free_more()? {}
-        // The next mount has to find room for a segment's worth of entries, too. And what it would gather may be others
-        // than those that this one serves (Spec M7).
-        let is_missing = self.lost_parts() > 0 && self.store.map_segments() < self.store.plan.map_segments;
-        if self.map.cache.is_over() || is_missing {
+        // The next mount has to find room for a segment's worth of entries, too.
+        if self.map.cache.is_over() {
             self.move_parts(None, true)?;
         }
+        // Spec M7. What the next mount would gather may be others than those that this one serves.
+        while self.lost_parts()? > 0 && self.move_parts(None, true)? {}
+        self.erase_void(unsealed)?;
         Ok((u32::from(suspect.is_some()), false))
     }
 
@@ -97,6 +98,31 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
+    /// True if a page counts in a segment, and its tag can be read.
+    fn has_pages_to_move(&mut self, seg: Seg) -> Result<bool, Halt> {
+        self.note_pages(seg)?;
+        for index in 0..self.victims.len() {
+            let (lpn, slot) = self.victims[index];
+            let is_data = lpn.0 < self.map.logical_pages();
+            if is_data && self.map.lookup(lpn, &mut self.store)? == self.store.slots.page(seg, slot) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Erases what is left of rescues that were cut. What a copy there was made of may have faded since, so that this
+    /// mount serves what is older; and without its mark the copy would count.
+    fn erase_void(&mut self, unsealed: &SegSet) -> Result<(), Halt> {
+        // Spec M3.
+        for seg in self.store.table.all() {
+            if unsealed.contains(seg) && self.store.table.used_for(seg) == Use::Suspect {
+                self.store.erase(seg)?;
+            }
+        }
+        Ok(())
+    }
+
     fn has_doubted(&self) -> bool {
         let table = &self.store.table;
         table.all().any(|seg| table.used_for(seg) == Use::Doubted && table.valid(seg) > 0)
@@ -104,14 +130,11 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
     fn renew(&mut self, seg: Seg) -> Result<(), Halt> {
-        // But for those that cannot be read.
-        let is_here = |ftl: &mut Self, part| {
-            let (at, page) = (ftl.map.place_of(part), ftl.map.page_of(part));
-            Ok(ftl.store.is_in(at, seg) && ftl.store.log.holds(at, page, ftl.map.lend())?)
-        };
+        let is_here = |ftl: &mut Self, part| Ok(ftl.store.is_in(ftl.map.place_of(part), seg) && ftl.holds_part(part)?);
         let is_moved = match self.store.table.is_of_map(seg) {
             true => self.write_parts(self.store.table.valid(seg), &is_here, false)?,
-            false => self.move_pages(None, &[seg])?,
+            // What cannot be read stays, and would open a segment in each mount.
+            false => self.has_pages_to_move(seg)? && self.move_pages(None, &[seg])?,
         };
         if !is_moved {
             return Ok(());
@@ -129,15 +152,14 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    /// Writes the suspect once more. False if there is no free segment.
-    ///
-    /// A translation page is not believed: its part is written anew, from what was there before it.
+    /// Writes the suspect once more. False if there is no free segment. Of a translation page that can no longer be
+    /// read, a new version is made from what was there before it.
     fn rescue(&mut self, suspect: &Page) -> Result<bool, Halt> {
         // With what programs may fail here, the next segments may be the last ones.
         let is_low = self.store.free_for_data() <= self.store.held();
         let part = self.map.part_in(suspect.lpn);
         let is_done = match part {
-            Some(part) => self.move_parts(Some(part), is_low)?,
+            Some(part) => self.move_parts(Some((part, suspect.at)), is_low)?,
             None => {
                 // One slot and one entry are the suspect's own.
                 let room =
@@ -284,22 +306,39 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Writes a suspect part anew, or without one the lost parts, and with `cleans` those in the emptiest segments of
     /// translation pages and those with most entries in the cache. False if no segment is free.
-    fn move_parts(&mut self, suspect: Option<u32>, cleans: bool) -> Result<bool, Halt> {
-        let first = if suspect.is_some() { 1 } else { self.lost_parts() };
+    fn move_parts(&mut self, suspect: Option<(u32, Ppn)>, cleans: bool) -> Result<bool, Halt> {
+        let first = if suspect.is_some() { 1 } else { self.lost_parts()? };
         let room = if cleans { self.most_moved().saturating_sub(first) } else { 0 };
         let victims = self.emptiest_in(room, &|seg| self.store.table.is_of_map(seg));
         let cached = if cleans { self.map.cache.parts(self.store.plan.per_part) } else { 0 };
         let pages = (first + self.pages_of(&victims) + cached).min(self.most_moved());
         let is_moved = |ftl: &mut Self, part| {
-            let at = ftl.map.place_of(part);
-            let is_first = suspect.map_or(at == LOST, |suspect| suspect == part);
-            Ok(is_first || victims.contains(&ftl.store.segment_of(at)))
+            let is_first = match suspect {
+                Some((suspect, at)) if suspect == part => {
+                    ftl.map.load_newer(part, at, &mut ftl.store)?;
+                    true
+                }
+                Some(_) => false,
+                None => ftl.is_lost(part)?,
+            };
+            Ok(is_first || victims.contains(&ftl.store.segment_of(ftl.map.place_of(part))))
         };
         self.write_parts(pages, &is_moved, cleans)
     }
 
-    fn lost_parts(&self) -> u32 {
-        (0..self.store.plan.parts).filter(|&part| self.map.place_of(part) == LOST).count() as u32
+    /// True if a part was gathered, and is not written yet.
+    fn is_lost(&mut self, part: u32) -> Result<bool, Halt> {
+        let at = self.map.place_of(part);
+        Ok(self.map.has_gathered && at.is_some() && !self.holds_part(part)?)
+    }
+
+    fn holds_part(&mut self, part: u32) -> Result<bool, Halt> {
+        let (at, page) = (self.map.place_of(part), self.map.page_of(part));
+        Ok(is_place(at) && self.store.log.holds(at, page, self.map.lend())?)
+    }
+
+    fn lost_parts(&mut self) -> Result<u32, Halt> {
+        (0..self.store.plan.parts).try_fold(0, |lost, part| Ok(lost + u32::from(self.is_lost(part)?)))
     }
 
     /// Writes the wanted parts anew, and with `fills` those with most entries in the cache. False if no segment is

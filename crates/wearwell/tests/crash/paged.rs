@@ -237,7 +237,7 @@ fn longer_sessions() {
     }
     model.check_exact(&mut ftl).expect("nothing was cut in a program");
     println!("at most {found} segments without a summary");
-    // Four that hold data, what a session leaves, and those that wait to be erased.
+    // Six that hold data, what a session leaves, and those that wait to be erased.
     assert!(found <= 14, "{found}");
 }
 

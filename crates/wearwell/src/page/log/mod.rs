@@ -198,7 +198,8 @@ pub struct SegmentScan {
     pub suspect_from: u32,
     /// The first slot that may be suspect from before an erase was cut here. Without such a cut that is `suspect_from`.
     pub lasts_to: u32,
-    /// Only slots that cannot be read show that the rescue which filled the segment had ended.
+    /// Only slots that cannot be read show that the rescue which filled the segment had ended. Or the first slot cannot
+    /// be read, so that there may have been one.
     pub doubts_end: bool,
     /// The slot behind the last copy, if something other than the mark says that a rescue filled the segment; or 0.
     pub rescue_end: u32,

@@ -114,7 +114,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if lost.is_empty() {
             return Ok(());
         }
-        // Spec P15.
         let cleaner = &mut self.cleaner;
         lost.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
         unless_worn_out(cleaner.make_room().and_then(|()| cleaner.settle()))

@@ -129,7 +129,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 tie.at = current;
             }
         }
-        let is_doomed = |tie: &Found| doomed.contains(&self.segment_of(tie.at));
+        let is_doomed_at = |at: Ppn| doomed.contains(&self.segment_of(at));
+        // If both seem to be in erasure, neither is certain.
+        let is_doomed = |tie: &Found| is_doomed_at(tie.at) && !is_doomed_at(self.place_of(tie.lpn));
         // Spec P17: without a place for copies of the suspect ones, these may be all that is left.
         let others = ties.iter().filter(|tie| is_doomed(tie) && is_suspect(self.place_of(tie.lpn)));
         let others: Vec<Found> = others.copied().collect();
