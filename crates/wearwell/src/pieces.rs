@@ -39,18 +39,35 @@ pub fn check(at: Sectors, capacity: u64, bytes: Option<usize>, stores: bool) -> 
     }
 }
 
+/// The page of a sector, and its number in the page.
+#[cfg(target_pointer_width = "64")]
+fn split(sector: u64, per_page: u32) -> (Lpn, u32) {
+    let per_page = u64::from(per_page);
+    (Lpn((sector / per_page) as u32), (sector % per_page) as u32)
+}
+
+#[cfg(not(target_pointer_width = "64"))]
+use long_division as split;
+
+/// The same for processors of 32 bits. They lack the division of 64 bits, which takes a hundredth of a firmware. So
+/// this is a long division, for pages of less than 32 MiB.
+#[cfg(any(test, not(target_pointer_width = "64")))]
+fn long_division(sector: u64, per_page: u32) -> (Lpn, u32) {
+    let (high, low) = ((sector >> 16) as u32, sector as u32 & 0xFFFF);
+    let rest = ((high % per_page) << 16) | low;
+    (Lpn(((high / per_page) << 16) + rest / per_page), rest % per_page)
+}
+
 /// The pieces of a [checked](check) command, in ascending order.
 pub fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece> {
-    let per_page = u64::from(sectors_per_page);
     let end = at.start + at.count;
     let mut sector = at.start;
     core::iter::from_fn(move || {
         if sector == end {
             return None;
         }
-        let first = (sector % per_page) as u32;
-        let count = (end - sector).min(per_page - u64::from(first)) as u32;
-        let lpn = Lpn((sector / per_page) as u32);
+        let (lpn, first) = split(sector, sectors_per_page);
+        let count = (end - sector).min(u64::from(sectors_per_page - first)) as u32;
         sector += u64::from(count);
         Some(Piece { lpn, first, count })
     })
@@ -89,6 +106,19 @@ mod tests {
     use super::*;
     use alloc::vec;
     use alloc::vec::Vec;
+
+    #[test]
+    fn a_long_division_is_the_same() {
+        for per_page in [1, 3, 4, 8, 33, 65_535] {
+            for page in [0, 1, 65_535, 65_536, 1 << 24, u32::MAX] {
+                for first in [0, per_page / 2, per_page - 1] {
+                    let sector = u64::from(page) * u64::from(per_page) + u64::from(first);
+                    assert_eq!(long_division(sector, per_page), (Lpn(page), first));
+                    assert_eq!(split(sector, per_page), (Lpn(page), first));
+                }
+            }
+        }
+    }
 
     #[test]
     fn commands_are_cut_at_the_borders_of_pages() {

@@ -100,8 +100,9 @@ struct Found {
     greatest_seq: u64,
     /// Something was found that only this engine writes.
     is_ours: bool,
-    known_erases: u64,
-    headers: u64,
+    /// Of the segments with a header, as many erases as can be counted.
+    known_erases: u32,
+    headers: u32,
     /// Segments whose erase count cannot be read.
     unknown: SegSet,
 }
@@ -198,7 +199,7 @@ impl<N: Nand> PagedFtl<N> {
         if let Some(page) = latest.suspects().first().filter(|page| is_data(page)) {
             self.make_room_in_mount(page.lpn);
         }
-        let mean = found.known_erases.checked_div(found.headers).unwrap_or(0) as u32;
+        let mean = found.known_erases.checked_div(found.headers).unwrap_or(0);
         let unknown = self.store.table.all().filter(|&seg| found.unknown.contains(seg));
         unknown.for_each(|seg| self.store.table.set_erases(seg, mean));
         // Spec M6.
@@ -224,7 +225,7 @@ impl<N: Nand> PagedFtl<N> {
         match scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES) {
             Some(erases) => {
                 self.store.table.set_erases(seg, erases);
-                found.known_erases += u64::from(erases);
+                found.known_erases = found.known_erases.saturating_add(erases);
                 found.headers += 1;
             }
             None => found.unknown.insert(seg),

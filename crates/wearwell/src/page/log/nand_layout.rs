@@ -66,14 +66,14 @@ fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
 
 /// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
 fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
-    let (all, payload) = (u64::from(segments), u64::from(payload));
-    // An entry of a translation page takes four bytes at most.
-    let parts = (all * u64::from(slots)).div_ceil(payload / 4);
+    // An entry of a translation page takes four bytes at most. A chip with more pages than fit is refused later.
+    let parts = segments.saturating_mul(slots).div_ceil(payload / 4);
     let [head, a_segment, a_part] =
-        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u64);
-    let of_checkpoint = (head + all * a_segment + parts * a_part).div_ceil(payload);
+        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u32);
+    let rows = segments.saturating_mul(a_segment).saturating_add(parts.saturating_mul(a_part));
+    let of_checkpoint = rows.saturating_add(head).div_ceil(payload);
     // One more is for the end.
-    (of_checkpoint.div_ceil(u64::from(pages)) + 1).min(all) as u32
+    (of_checkpoint.div_ceil(pages) + 1).min(segments)
 }
 
 impl Layout {
