@@ -3,6 +3,8 @@
 # units do, and removes it. usage: package.sh FILE.deb    (exit code 77: this machine cannot)
 set -eu
 package=$1
+# In a locale without UTF-8, man warns of characters that it cannot show.
+export LC_ALL=C.UTF-8
 for needed in dpkg nbdcopy systemd-socket-activate systemd-analyze man bash; do
     command -v "$needed" > /dev/null || { echo "skipped: no $needed"; exit 77; }
 done
