@@ -18,11 +18,23 @@ const MOST_MOUNTS: u32 = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Fill { next_page: u32 },
+    Fill {
+        next_page: u32,
+    },
     CycleBegins,
-    Commands { left: u32 },
+    Commands {
+        left: u32,
+    },
     CycleEnds,
-    Mounts { tries: u32, cuts: u32, span: u32 },
+    Mounts {
+        tries: u32,
+        cuts: u32,
+        span: u32,
+    },
+    /// A history without cycles.
+    Short {
+        left: u32,
+    },
     Over,
 }
 
@@ -46,6 +58,8 @@ impl<'a> Generator<'a> {
     /// The history of a seed, for a device.
     pub fn new(mode: &'a Mode, setup: &Setup, mut rng: Rng) -> Self {
         let fills = percent(&mut rng, 70);
+        let is_short = mode.short_histories > 0;
+        let first = Step::Write { page: 0, count: 3, stream: 0, read_only: false };
         Self {
             mode,
             pages: setup.logical_pages,
@@ -53,8 +67,14 @@ impl<'a> Generator<'a> {
             hot_percent: pick(&mut rng, &[0, 50, 90]),
             reach: pick(&mut rng, &[6, 40, 400, 0]),
             cycles_left: CYCLES,
-            phase: if fills { Phase::Fill { next_page: 0 } } else { Phase::CycleBegins },
-            queue: VecDeque::new(),
+            phase: if is_short {
+                Phase::Short { left: rng.u32(3..14) }
+            } else if fills {
+                Phase::Fill { next_page: 0 }
+            } else {
+                Phase::CycleBegins
+            },
+            queue: if is_short { [first, Step::Flush].into() } else { VecDeque::new() },
             rng,
         }
     }
@@ -62,6 +82,27 @@ impl<'a> Generator<'a> {
     fn draw(&mut self) -> u64 {
         // Short, because people read it.
         u64::from(self.rng.u16(..))
+    }
+
+    /// A step of a short history: of a few pages, so that what happens to one is likely to matter.
+    fn short_step(&mut self) {
+        let page = self.rng.u32(..4);
+        let write = |page, count| Step::Write { page, count, stream: 0, read_only: false };
+        let step = match self.rng.u8(..12) {
+            0 | 1 => write(page, 1),
+            2 => Step::Discard { sector: page, count: 1 },
+            3 => Step::Flush,
+            4..=6 => {
+                let (after, draw) = (self.rng.u32(..9), self.draw());
+                self.queue.push_back(Step::Cut { after, draw });
+                if self.rng.bool() { Step::Mount } else { write(page, 1) }
+            }
+            7..=9 => Step::Mount,
+            10 if self.mode.failures > 0 => Step::Fail { after: self.rng.u32(..5), draw: self.draw() },
+            11 if self.mode.decay => Step::Decay { draw: self.rng.u64(..40) },
+            _ => write(self.rng.u32(..self.pages - 1), 2),
+        };
+        self.queue.push_back(step);
     }
 
     fn begin_cycle(&mut self) {
@@ -224,6 +265,14 @@ impl<'a> Generator<'a> {
             Phase::Commands { .. } => self.phase = Phase::CycleEnds,
             Phase::CycleEnds => self.end_cycle(view),
             Phase::Mounts { tries, cuts, span } => self.mount_again(view, tries, cuts, span),
+            Phase::Short { left: 0 } => {
+                self.queue.extend([Step::Mount, Step::Mount]);
+                self.phase = Phase::Over;
+            }
+            Phase::Short { left } => {
+                self.short_step();
+                self.phase = Phase::Short { left: left - 1 };
+            }
             Phase::Over => {}
         }
     }

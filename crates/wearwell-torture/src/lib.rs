@@ -30,7 +30,7 @@ pub mod text;
 
 use generate::Generator;
 use mode::Mode;
-use run::{Record, Rig};
+use run::{Record, Rig, Tally};
 use setup::Setup;
 
 /// Runs a seed of a mode.
@@ -38,15 +38,26 @@ pub fn torture(mode: &Mode, seed: u64) -> (Rig, Record) {
     torture_as(mode, seed, Rig::new)
 }
 
-/// Runs a seed of a mode on a device that is broken on purpose.
-pub fn torture_as(mode: &Mode, seed: u64, break_it: impl FnOnce(Setup) -> Rig) -> (Rig, Record) {
+/// Runs a seed of a mode on a device that is broken on purpose. Of a mode with short histories the first one that
+/// fails, or the last one, with the counts of all.
+pub fn torture_as(mode: &Mode, seed: u64, break_it: impl Fn(Setup) -> Rig) -> (Rig, Record) {
     // Each mode has its own devices.
     let salt = mode.name.bytes().fold(0_u64, |salt, byte| salt.wrapping_mul(31).wrapping_add(byte.into()));
     let mut rng = fastrand::Rng::with_seed(seed ^ salt << 32);
-    let rig = break_it(Setup::random(&mut rng, mode, device::most_logical_pages));
-    // The history goes on with the draws of the setup, so one seed decides both.
-    let record = run::run(&rig, &mut Generator::new(mode, &rig.setup, rng));
-    (rig, record)
+    let mut tally = Tally::default();
+    let mut left = mode.short_histories;
+    loop {
+        // The history goes on with the draws of the setup, so one seed decides both.
+        let mut draws = if left > 0 { rng.fork() } else { rng.clone() };
+        let rig = break_it(Setup::random(&mut draws, mode, device::most_logical_pages));
+        let mut record = run::run(&rig, &mut Generator::new(mode, &rig.setup, draws));
+        tally.add(&record.tally);
+        if record.failure.is_some() || left <= 1 {
+            record.tally = tally;
+            return (rig, record);
+        }
+        left -= 1;
+    }
 }
 
 /// Replays a history on a device.

@@ -118,6 +118,9 @@ pub struct Mode {
     pub discard_percent: u32,
     /// The chip's behaviour where the contract leaves a choice.
     pub temper: Temper,
+    /// A seed runs so many short histories, each on a tiny chip of its own, in place of one long history. A cut erase
+    /// may leave each page of half of them in another state.
+    pub short_histories: u32,
 }
 
 /// The mildest chip that keeps the contract.
@@ -140,6 +143,7 @@ pub const PLAIN: Mode = Mode {
     other_errors: false,
     discard_percent: 0,
     temper: MILD,
+    short_histories: 0,
 };
 
 const LOG_BLOCK: &[Target] = &[Target::Block("log-block")];
@@ -161,6 +165,8 @@ const ALL_NAND: &[Target] = &[
     Target::Block("fast"),
     Target::Block("fast-by-stream"),
 ];
+
+const SHORT: &[Target] = &[Target::Page, Target::Paged];
 
 const MARKED: &[Target] =
     &[Target::Page, Target::Page, Target::Paged, Target::Paged, Target::Block("log-block"), Target::Block("fast")];
@@ -207,6 +213,8 @@ pub const MODES: &[Mode] = &[
     Mode { name: "paged-mixed", targets: &[Target::Paged], temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
     Mode { name: "paged-decay", targets: &[Target::Paged], decay: true, failures: 2, ..PLAIN },
     Mode { name: "mixed-fails", failures: 3, full_percent: 60, temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
+    Mode { name: "short", targets: SHORT, short_histories: 200, decay: true, failures: 1, ..PLAIN },
+    Mode { name: "block-short", targets: ALL_BLOCKS, short_histories: 200, failures: 1, ..PLAIN },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

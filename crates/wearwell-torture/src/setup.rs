@@ -223,6 +223,9 @@ impl PolicyNames {
 impl Setup {
     /// A random device of the mode. `most_logical_pages` says how many fit, none if the engine does not.
     pub fn random(rng: &mut Rng, mode: &Mode, most_logical_pages: fn(&Self) -> Option<u32>) -> Self {
+        if mode.short_histories > 0 {
+            return Self::tiny(rng, mode, most_logical_pages);
+        }
         loop {
             let target = pick(rng, mode.targets);
             let shape = if target == Target::NorPage { random_nor(rng) } else { random_nand(rng, mode.striped) };
@@ -242,6 +245,39 @@ impl Setup {
             }
             let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
             setup.logical_pages = if percent(rng, mode.full_percent) { most } else { rng.u32(1..=most) };
+            return setup;
+        }
+    }
+}
+
+impl Setup {
+    /// A random tiny device, for a short history.
+    fn tiny(rng: &mut Rng, mode: &Mode, most_logical_pages: fn(&Self) -> Option<u32>) -> Self {
+        loop {
+            let target = pick(rng, mode.targets);
+            // The map on flash is for chips whose pages share no cells.
+            let paired_pages = if target == Target::Paged { 1 } else { pick(rng, &[1, 1, 2]) };
+            let geometry = NandGeometry {
+                page_bytes: 512,
+                spare_bytes: pick(rng, &[16, 32]),
+                pages_per_block: rng.u32(5..10),
+                blocks: rng.u32(14..30),
+                dies: 1,
+                paired_pages,
+                program_order: ProgramOrder::Ascending,
+            };
+            let shape = Shape::Nand(geometry);
+            let mut setup = Self {
+                shape,
+                temper: Temper { mixed_erases: rng.bool(), ..mode.temper },
+                driver: Driver::Honest,
+                engine: random_engine(rng, target, &shape, mode),
+                logical_pages: u32::MAX >> 8,
+                endurance: 100_000,
+                seed: rng.u64(..),
+            };
+            let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
+            setup.logical_pages = most.min(rng.u32(8..15));
             return setup;
         }
     }

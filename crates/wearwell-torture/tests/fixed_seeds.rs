@@ -8,7 +8,11 @@ fn run(mode: &str, seed: u64) -> Record {
     let mode = mode::named(mode).expect("a mode of the list");
     let (rig, record) = torture(mode, seed);
     let again = replay(&rig.setup, &record.history);
-    assert_eq!((again.tally, again.failure), (record.tally, record.failure.clone()), "{} {seed}", mode.name);
+    assert_eq!(again.failure, record.failure, "{} {seed}", mode.name);
+    // Of short histories all are counted, and the last one is kept.
+    if mode.short_histories == 0 {
+        assert_eq!(again.tally, record.tally, "{} {seed}", mode.name);
+    }
     record
 }
 

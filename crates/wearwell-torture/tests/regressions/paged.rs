@@ -361,6 +361,17 @@ fn a_page_decays_behind_a_translation_page() {
 #[test]
 fn what_is_passed_over_in_a_revived_segment_is_counted() {
     assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=28 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=9 endurance=100000 seed=2193274085097183860",
+        "write 0+3, decay 0, mount, decay 0, mount, write 2, mount",
+    );
+}
+
+/// The same, where a rescue takes the page off the count.
+#[test]
+fn a_rescue_in_front_of_a_revived_segment() {
+    assert_holds(
         "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=22 dies=1 paired-pages=1 mixed-erases paged
          blocks-per-segment=1 cache-entries=2 logical-pages=11 endurance=100000 seed=10445032940659358318",
         "write 0+3, flush, mount, decay 11, decay 29, cut 1:47359, write 0, mount, write 3, decay 0, mount, write 2,

@@ -35,16 +35,6 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
-        name: "seeming-end",
-        rule: "P3",
-        broken: "slots that cannot be read show that a rescue had ended",
-        file: "crates/wearwell/src/page/log/nand.rs",
-        from: "let doubts_end = certain_to",
-        to: "let doubts_end = !BROKEN && certain_to",
-        crash: missed(Run::Crash("storm::nand_storms mount_storms")),
-        torture: caught(Run::Kept("a_rescue_that_only_seems")),
-    },
-    Canary {
         name: "first-slot",
         rule: "P3",
         broken: "pages behind a first slot that cannot be read are certain",
@@ -357,12 +347,12 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "map-torn-rescue",
         rule: "M3",
-        broken: "slots that cannot be read show that a rescue had ended",
+        broken: "the last copy and one slot behind it that cannot be read show that a rescue had ended",
         file: "crates/wearwell/src/paged/store.rs",
         from: "!scan.sealed && lacks_copies(scan)",
         to: "!scan.sealed && !BROKEN && lacks_copies(scan)",
         crash: caught(Run::Crash("paged::storms_of_mounts_that_were_lost")),
-        torture: caught(Run::Kept("what_an_erase_has_left_of_a_rescue_is_void")),
+        torture: missed(Run::Kept("what_an_erase_has_left_of_a_rescue_is_void")),
     },
     Canary {
         name: "map-void",
@@ -403,16 +393,6 @@ pub(super) const PAGE: &[Canary] = &[
         to: "if !BROKEN && !self.map.cache.has_room_in_mount(lpn) {",
         crash: caught(Run::Crash("retold::map_on_flash")),
         torture: caught(Run::Kept("a_translation_page_that_decayed_behind_a_cut")),
-    },
-    Canary {
-        name: "map-one-pad",
-        rule: "M13",
-        broken: "one slot behind the copies shows for good that a rescue had ended",
-        file: "crates/wearwell/src/paged/store.rs",
-        from: "&& scan.suspect_from <= end",
-        to: "&& !BROKEN && scan.suspect_from <= end",
-        crash: missed(Run::Crash("retold::map_on_flash")),
-        torture: caught(Run::Kept("a_page_that_a_mount_copied")),
     },
     Canary {
         name: "any-kind",
