@@ -419,9 +419,10 @@ impl Map {
         if store.has_empty() { Ok(()) } else { self.secure(store) }
     }
 
-    /// Makes sure that the next mount believes all translation pages: the last page of all is written once more from
-    /// what was there before it, if nothing is behind it. What a translation page alone says must be secure before a
-    /// segment becomes free, and before a flush returns: a mount finds data that is newer than it, but no discards.
+    /// Makes sure that the next mount suspects no translation page: if nothing is behind the last page of all, a mount
+    /// copies it, or once it has faded writes it from what was there before it. What a translation page alone says must
+    /// be secure before a segment becomes free, and before a flush returns: a mount finds data that is newer than it,
+    /// but no discards.
     pub(super) fn secure<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
         while let Some(part) = store.insecure().and_then(|lpn| self.part_in(lpn)) {
             let padded =

@@ -62,7 +62,15 @@ impl<N: Nand> PagedFtl<N> {
             self.move_parts(None, true)?;
         }
         // Spec M7. What the next mount would gather may be others than those that this one serves.
-        while self.lost_parts()? > 0 && self.move_parts(None, true)? {}
+        let mut lost = self.lost_parts()?;
+        while lost > 0 && self.move_parts(None, true)? {
+            let left = self.lost_parts()?;
+            // What was written cannot be read.
+            if left >= lost {
+                break;
+            }
+            lost = left;
+        }
         self.erase_void(unsealed)?;
         Ok((u32::from(suspect.is_some()), false))
     }
@@ -131,12 +139,12 @@ impl<N: Nand> PagedFtl<N> {
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
     fn renew(&mut self, seg: Seg) -> Result<(), Halt> {
         let is_here = |ftl: &mut Self, part| Ok(ftl.store.is_in(ftl.map.place_of(part), seg) && ftl.holds_part(part)?);
-        let is_moved = match self.store.table.is_of_map(seg) {
+        let is_done = match self.store.table.is_of_map(seg) {
             true => self.write_parts(self.store.table.valid(seg), &is_here, false)?,
             // What cannot be read stays, and would open a segment in each mount.
-            false => self.has_pages_to_move(seg)? && self.move_pages(None, &[seg])?,
+            false => !self.has_pages_to_move(seg)? || self.move_pages(None, &[seg])?,
         };
-        if !is_moved {
+        if !is_done {
             return Ok(());
         }
         let Self { map, store, .. } = self;

@@ -374,7 +374,7 @@ impl<N: Nand> Store<N> {
         self.next_seq - 1
     }
 
-    /// The translation page that a mount would not believe, because it is the last of all and nothing was programmed
+    /// The translation page that a mount would suspect, because it is the last of all and nothing was programmed
     /// behind it.
     pub(super) fn insecure(&self) -> Option<Lpn> {
         self.last.filter(|&(stream, _)| stream == Stream::Map).map(|(_, lpn)| lpn)
