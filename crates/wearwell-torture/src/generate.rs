@@ -16,25 +16,15 @@ const MOST_COMMANDS: u32 = 20_000;
 /// Failed mounts in a row that faults cannot explain.
 const MOST_MOUNTS: u32 = 200;
 
+/// Where a history is. A short one has no cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    Fill {
-        next_page: u32,
-    },
+    Fill { next_page: u32 },
     CycleBegins,
-    Commands {
-        left: u32,
-    },
+    Commands { left: u32 },
     CycleEnds,
-    Mounts {
-        tries: u32,
-        cuts: u32,
-        span: u32,
-    },
-    /// A history without cycles.
-    Short {
-        left: u32,
-    },
+    Mounts { tries: u32, cuts: u32, span: u32 },
+    Short { left: u32 },
     Over,
 }
 

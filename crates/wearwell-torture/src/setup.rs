@@ -220,65 +220,68 @@ impl PolicyNames {
     }
 }
 
+/// More than any chip here has. The refusal says how much fits.
+const TOO_MANY_PAGES: u32 = u32::MAX >> 8;
+
 impl Setup {
     /// A random device of the mode. `most_logical_pages` says how many fit, none if the engine does not.
     pub fn random(rng: &mut Rng, mode: &Mode, most_logical_pages: fn(&Self) -> Option<u32>) -> Self {
-        if mode.short_histories > 0 {
-            return Self::tiny(rng, mode, most_logical_pages);
-        }
+        let is_tiny = mode.short_histories > 0;
         loop {
-            let target = pick(rng, mode.targets);
-            let shape = if target == Target::NorPage { random_nor(rng) } else { random_nand(rng, mode.striped) };
-            let mut setup = Self {
-                shape,
-                temper: mode.temper,
-                driver: Driver::Honest,
-                engine: random_engine(rng, target, &shape, mode),
-                // More than any chip here has. The refusal says how much fits.
-                logical_pages: u32::MAX >> 8,
-                endurance: pick(rng, &[100, 100_000]),
-                seed: rng.u64(..),
-            };
-            // Nothing is drawn for it, so that older seeds keep their histories.
-            if let Engine::Page { checkpoint, .. } = &mut setup.engine {
-                *checkpoint = setup.seed.is_multiple_of(2);
-            }
+            let mut setup = if is_tiny { Self::tiny(rng, mode) } else { Self::usual(rng, mode) };
             let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
-            setup.logical_pages = if percent(rng, mode.full_percent) { most } else { rng.u32(1..=most) };
+            setup.logical_pages = if is_tiny {
+                most.min(rng.u32(8..15))
+            } else if percent(rng, mode.full_percent) {
+                most
+            } else {
+                rng.u32(1..=most)
+            };
             return setup;
         }
     }
-}
 
-impl Setup {
-    /// A random tiny device, for a short history.
-    fn tiny(rng: &mut Rng, mode: &Mode, most_logical_pages: fn(&Self) -> Option<u32>) -> Self {
-        loop {
-            let target = pick(rng, mode.targets);
+    /// A random device of any size, with more logical pages than fit.
+    fn usual(rng: &mut Rng, mode: &Mode) -> Self {
+        let target = pick(rng, mode.targets);
+        let shape = if target == Target::NorPage { random_nor(rng) } else { random_nand(rng, mode.striped) };
+        let mut setup = Self {
+            shape,
+            temper: mode.temper,
+            driver: Driver::Honest,
+            engine: random_engine(rng, target, &shape, mode),
+            logical_pages: TOO_MANY_PAGES,
+            endurance: pick(rng, &[100, 100_000]),
+            seed: rng.u64(..),
+        };
+        // Nothing is drawn for it, so that older seeds keep their histories.
+        if let Engine::Page { checkpoint, .. } = &mut setup.engine {
+            *checkpoint = setup.seed.is_multiple_of(2);
+        }
+        setup
+    }
+
+    /// A random tiny device, for a short history, with more logical pages than fit.
+    fn tiny(rng: &mut Rng, mode: &Mode) -> Self {
+        let target = pick(rng, mode.targets);
+        let shape = Shape::Nand(NandGeometry {
+            page_bytes: 512,
             // The map on flash is for chips whose pages share no cells.
-            let paired_pages = if target == Target::Paged { 1 } else { pick(rng, &[1, 1, 2]) };
-            let geometry = NandGeometry {
-                page_bytes: 512,
-                spare_bytes: pick(rng, &[16, 32]),
-                pages_per_block: rng.u32(5..10),
-                blocks: rng.u32(14..30),
-                dies: 1,
-                paired_pages,
-                program_order: ProgramOrder::Ascending,
-            };
-            let shape = Shape::Nand(geometry);
-            let mut setup = Self {
-                shape,
-                temper: Temper { mixed_erases: rng.bool(), ..mode.temper },
-                driver: Driver::Honest,
-                engine: random_engine(rng, target, &shape, mode),
-                logical_pages: u32::MAX >> 8,
-                endurance: 100_000,
-                seed: rng.u64(..),
-            };
-            let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
-            setup.logical_pages = most.min(rng.u32(8..15));
-            return setup;
+            paired_pages: if target == Target::Paged { 1 } else { pick(rng, &[1, 1, 2]) },
+            spare_bytes: pick(rng, &[16, 32]),
+            pages_per_block: rng.u32(5..10),
+            blocks: rng.u32(14..30),
+            dies: 1,
+            program_order: ProgramOrder::Ascending,
+        });
+        Self {
+            shape,
+            temper: Temper { mixed_erases: rng.bool(), ..mode.temper },
+            driver: Driver::Honest,
+            engine: random_engine(rng, target, &shape, mode),
+            logical_pages: TOO_MANY_PAGES,
+            endurance: 100_000,
+            seed: rng.u64(..),
         }
     }
 }

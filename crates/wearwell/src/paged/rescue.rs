@@ -61,16 +61,7 @@ impl<N: Nand> PagedFtl<N> {
         if self.map.cache.is_over() {
             self.move_parts(None, true)?;
         }
-        // Spec M7. What the next mount would gather may be others than those that this one serves.
-        let mut lost = self.lost_parts()?;
-        while lost > 0 && self.move_parts(None, true)? {
-            let left = self.lost_parts()?;
-            // What was written cannot be read.
-            if left >= lost {
-                break;
-            }
-            lost = left;
-        }
+        self.write_lost()?;
         self.erase_void(unsealed)?;
         Ok((u32::from(suspect.is_some()), false))
     }
@@ -111,12 +102,32 @@ impl<N: Nand> PagedFtl<N> {
         self.note_pages(seg)?;
         for index in 0..self.victims.len() {
             let (lpn, slot) = self.victims[index];
-            let is_data = lpn.0 < self.map.logical_pages();
-            if is_data && self.map.lookup(lpn, &mut self.store)? == self.store.slots.page(seg, slot) {
+            if self.counts_at(lpn, self.store.slots.page(seg, slot))? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// True if it is a page of the host's, and what lies at that place counts.
+    fn counts_at(&mut self, lpn: Lpn, at: Ppn) -> Result<bool, Halt> {
+        Ok(lpn.0 < self.map.logical_pages() && self.map.lookup(lpn, &mut self.store)? == at)
+    }
+
+    /// Writes the parts anew that were gathered. What the next mount would gather may be others than those that this
+    /// one serves.
+    fn write_lost(&mut self) -> Result<(), Halt> {
+        // Spec M7.
+        let mut lost = self.lost_parts()?;
+        while lost > 0 && self.move_parts(None, true)? {
+            let left = self.lost_parts()?;
+            // What was written cannot be read.
+            if left >= lost {
+                break;
+            }
+            lost = left;
+        }
+        Ok(())
     }
 
     /// Erases what is left of rescues that were cut. What a copy there was made of may have faded since, so that this
@@ -287,9 +298,8 @@ impl<N: Nand> PagedFtl<N> {
             for index in 0..self.victims.len() {
                 let (lpn, slot) = self.victims[index];
                 let at = self.store.slots.page(victim, slot);
-                let is_data = lpn.0 < self.map.logical_pages();
                 // One that can no longer be read stays where it is.
-                if is_data && self.store.room_in_whole() > 0 && self.map.lookup(lpn, &mut self.store)? == at {
+                if self.store.room_in_whole() > 0 && self.counts_at(lpn, at)? {
                     self.move_newest(lpn, at)?;
                 }
             }
