@@ -193,18 +193,27 @@ impl<N: Nand> Store<N> {
         at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
     }
 
-    /// A translation page names a place in a segment that seems to be empty. Nothing is erased while one does. So if
-    /// the page is there, what a mount looks for first has decayed, and the segment is in use: true.
+    /// A translation page names a place in a segment that seems to be empty, or that is bad. Nothing is erased or retired
+    /// while one does. So if the page is there, what a mount looks for first has decayed, or what had taken the page's
+    /// place, and the segment is in use: true.
     #[cold]
     pub(super) fn revive(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, ErrorKind> {
         // Spec M15.
         let seg = self.segment_of(at);
-        let seems_empty = seg.0 < self.table.segments() && self.table.is_empty(seg);
-        if !seems_empty || !self.log.tag_at(at, false)?.is_some_and(|tag| tag.is_page_of(lpn)) {
+        if seg.0 >= self.table.segments() {
             return Ok(false);
         }
-        self.set_use(seg, Use::Closed);
-        Ok(true)
+        let to = match self.table.used_for(seg) {
+            Use::Free | Use::Suspect => Use::Closed,
+            // The cleaner empties it, and it is retired once more.
+            Use::Bad => Use::Failing,
+            _ => return Ok(false),
+        };
+        let holds = self.log.tag_at(at, false)?.is_some_and(|tag| tag.is_page_of(lpn));
+        if holds {
+            self.set_use(seg, to);
+        }
+        Ok(holds)
     }
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount
