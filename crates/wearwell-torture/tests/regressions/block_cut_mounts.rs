@@ -228,3 +228,16 @@ fn failures_in_cut_mounts_of_a_small_chip() {
          4:4985, mount, fail 0:34988, fail 2:32127, mount, mount",
     );
 }
+
+/// A cut had hit the commit of a merge, and the page faded that it had been made of. The mount merged to the block of
+/// that page, and was cut: nothing showed any more that the merge had been made of something else, and it counted,
+/// without a flushed page that the cut had harmed.
+#[test]
+fn what_a_cut_merge_was_made_of_is_filled() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=17 dies=1 paired-pages=3 any-order mixed-erases
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=6 wear=swap:1 reclaim=at-once
+         logical-pages=48 endurance=100 seed=13416286897577293382",
+        "write 39 37, discard 36+3, flush, cut 0:26956, write 37, cut 4:12907, mount, cut 2:38365, mount, mount",
+    );
+}

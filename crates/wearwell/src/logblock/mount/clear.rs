@@ -118,11 +118,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.erases[seg.index()] = mean;
         }
         self.spread = EraseSpread::of(self.good_erases());
-        for &seg in &recovery.blank {
-            // Spec B14: what reads as erased behind a cut may be weak.
-            self.suspect[seg.index()] |= !recovery.continues;
-            self.add_free(seg);
-        }
         match recovery.mark {
             Some(mark) if recovery.report.clean => self.clean_mark = Some(mark.seg),
             Some(mark) => recovery.stale.push((mark.seg, None)),
@@ -139,6 +134,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let passed_over = self.find_passed_over(recovery).map_err(FtlError::Chip)?;
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
+        self.add_blank(recovery);
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
         // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
@@ -160,6 +156,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.leave_passed_over(&passed_over)?;
         self.restore_after_failures()
+    }
+
+    /// Adds the blocks that hold nothing to the free ones. If an undone merge stays, those that cannot be read may have
+    /// held what it has read: without them it would count (Spec B13.8). They stay as long as there is room.
+    fn add_blank(&mut self, recovery: &mut Recovery) {
+        let undone = recovery.doubted.first().copied();
+        for seg in core::mem::take(&mut recovery.blank) {
+            // Spec B14: what reads as erased behind a cut may be weak.
+            self.suspect[seg.index()] |= !recovery.continues;
+            if undone.is_some() && recovery.unreadable.iter().any(|scanned| scanned.seg == seg) {
+                recovery.stale.push((seg, undone));
+                recovery.spare.push(seg);
+            } else {
+                self.add_free(seg);
+            }
+        }
     }
 
     /// Empties log blocks with a page that a commit has passed over: if the commit decays, the page would count again
