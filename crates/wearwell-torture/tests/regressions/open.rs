@@ -3,20 +3,6 @@
 
 use super::assert_holds;
 
-/// By cuts alone: a cut had hit the commit of a merge, and the page faded that it had been made of. The mount merged to
-/// the block of that page, and was cut: nothing shows any more that the merge had been made of something else, and it
-/// counts, without a flushed page that the cut had harmed.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn what_a_cut_merge_was_made_of_is_filled() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=17 dies=1 paired-pages=3 any-order mixed-erases
-         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=6 wear=swap:1 reclaim=at-once
-         logical-pages=48 endurance=100 seed=13416286897577293382",
-        "write 39 37, discard 36+3, flush, cut 0:26956, write 37, cut 4:12907, mount, cut 2:38365, mount, mount",
-    );
-}
-
 /// `primary-replacement`: a page of a data block decays, and then a cut hits the commit of the merge that supersedes
 /// the block. The block seems to be half-erased, and is erased before the rescue; the commit fades, and its page is
 /// zeros.
@@ -135,24 +121,5 @@ fn an_error_behind_failures_and_decay() {
         "write 0, fail 5:16712, mount, fail 0:23620, cut 10:59450, write 0+3, mount, mount, write 0 0+3, fail 0:45837,
          cut 1:8020, write 0, decay 3, cut 0:48354, decay 4, fail 1:7893, mount, cut 11:51296, mount, cut 9:8804,
          decay 0, mount, fail 0:26266 3:12310, decay 2, mount, decay 0, mount",
-    );
-}
-
-/// Page mapping, with failures and cut mounts: a mount has no room to copy what a cut rescue has copied, and believes
-/// it. A cut had hit the padding behind that. The header decays, and four mounts later the padding has faded: the
-/// segment is void, and a discard is lost.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_header_decays_before_padding_that_fades() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=12 blocks=20 dies=1 paired-pages=1
-         page blocks-per-segment=1 policies=watermark:2:3/greedy/hot-cold-readonly/static-threshold:5/at-once
-         logical-pages=94 endurance=100000 seed=7782462239683265593",
-        "write 73, cut 0:16656, write 17, mount, mount, write 11, cut 0:10498, mount, mount, cut 5:41730, write 12,
-         mount, write 0 66 16 8@1! 5 5 12+4 2 57 9 15 13 3 8 4 5+5 14 10 2 1 1 13+4 15 3 7 5 6+8 15 3 9 3 1 3 13 7 2
-         3+4 2 1 8, mount, mount, write 7, mount, mount, write 0, mount, mount, write 12, fail 0:55541, write 5,
-         mount, mount, fail 0:11495, write 13, fail 2:16382, mount, fail 2:13824, write 15 3, mount, discard 6+6, cut
-         3:3263, write 14, fail 0:24215 2:49236 4:26567 6:24812, mount, write 15, cut 9:26861, mount, fail 3:52798,
-         mount, decay 0, mount, mount, mount, mount",
     );
 }

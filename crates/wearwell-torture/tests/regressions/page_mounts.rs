@@ -497,8 +497,8 @@ fn a_suspect_copy_beside_an_erase_that_shows() {
     );
 }
 
-/// A cut erase left each page its own way, and a program failed in the mount behind it. A mark of a rescue was taken
-/// for the page whose number is its count, and another page could not be read.
+/// A cut erase left each page its own way, and a program failed in the mount behind it. That took the room for copies,
+/// and the copy faded that the mount believed, while two others could be read.
 #[test]
 fn a_failure_in_the_mount_behind_a_cut_erase() {
     assert_holds(
@@ -555,5 +555,17 @@ fn a_loss_is_recorded_before_its_evidence_is_copied() {
          seed=6484830147238403645",
         "write 0+3, flush, cut 6:40610, write 2, write 7+2, cut 3:55814, write 1, cut 5:53628, write 0, write 5+2,
          write 4+2, flush, decay 17, mount, decay 28, mount, mount, mount",
+    );
+}
+
+/// A newer copy decayed, and a cut erase had left the older one, in a segment without a header. It was served where it
+/// lay, and faded.
+#[test]
+fn a_page_in_an_erased_segment_without_another_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
+         logical-pages=11 endurance=100000 seed=14011755436489751590",
+        "write 0+3, decay 7, fail 3:10495, mount, mount, write 0, cut 0:51947, write 1, decay 7, mount, mount",
     );
 }

@@ -294,3 +294,21 @@ fn dead_copies_in_a_half_erased_segment() {
          79 150 168 179, cut 10:15797, mount, refresh 27 73 308 338 358 535 708, mount",
     );
 }
+
+/// Page mapping, with failures and cut mounts: a mount had no room to copy what a cut rescue had copied, and believed
+/// it. A cut had hit the padding behind that. The header decayed, and four mounts later the padding had faded: the
+/// segment was void, and a discard was lost.
+#[test]
+fn a_header_decays_before_padding_that_fades() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=12 blocks=20 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/hot-cold-readonly/static-threshold:5/at-once
+         logical-pages=94 endurance=100000 seed=7782462239683265593",
+        "write 73, cut 0:16656, write 17, mount, mount, write 11, cut 0:10498, mount, mount, cut 5:41730, write 12,
+         mount, write 0 66 16 8@1! 5 5 12+4 2 57 9 15 13 3 8 4 5+5 14 10 2 1 1 13+4 15 3 7 5 6+8 15 3 9 3 1 3 13 7 2
+         3+4 2 1 8, mount, mount, write 7, mount, mount, write 0, mount, mount, write 12, fail 0:55541, write 5,
+         mount, mount, fail 0:11495, write 13, fail 2:16382, mount, fail 2:13824, write 15 3, mount, discard 6+6, cut
+         3:3263, write 14, fail 0:24215 2:49236 4:26567 6:24812, mount, write 15, cut 9:26861, mount, fail 3:52798,
+         mount, decay 0, mount, mount, mount, mount",
+    );
+}

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
-use super::log::{CRC32, CodeOfMany, Log};
+use super::log::{CRC32, CodeOfMany, Kind, Log};
 use super::map::FlatMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -271,7 +271,7 @@ impl Checkpoint {
             return Ok(None);
         }
         // Spec P15.
-        let mark = log.read_mark(head.mark, page)?;
+        let mark = log.read_mark(head.mark, Kind::CleanMark, page)?;
         let Some(code) = mark.filter(|&mark| mark == seq).and_then(|_| decode_seal(page)) else { return Ok(None) };
         // The mark has taken the place of the first page, which is read once more for the code.
         let reader = Reader { log, seq, page: vec![0; page.len()], used: page.len(), next: 0, code: CRC32.digest() };

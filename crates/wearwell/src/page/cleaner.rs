@@ -4,9 +4,12 @@
 
 mod moving;
 
+use alloc::vec::Vec;
+
 use super::allocator::{Allocator, Purpose};
 use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
+use super::found::Found;
 use super::log::Log;
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Seg};
@@ -67,6 +70,9 @@ struct Batch {
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) alloc: Allocator<L, P, M, V, W>,
     pub(super) discards: DiscardMap,
+    /// Other copies of pages that may fade where the map has them: in a mount without room for copies of these, and on
+    /// a device that is mounted read-only.
+    pub(super) spares: Vec<Found>,
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
     rng: Rng,
@@ -90,6 +96,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         Self {
             alloc,
             discards,
+            spares: Vec::new(),
             trigger,
             reclaim,
             rng,

@@ -6,6 +6,7 @@ use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
 use super::checkpoint::encode_seal;
+use super::cleaner::Cleaner;
 use super::config::URGENT_BELOW;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
@@ -121,8 +122,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[cold]
     fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
         // Spec P17.
-        for spare in self.spares.iter().filter(|spare| spare.lpn == lpn) {
-            if self.cleaner.alloc.log.holds(spare.at, lpn, page).map_err(FtlError::Chip)? {
+        let Cleaner { alloc, spares, .. } = &mut self.cleaner;
+        for spare in spares.iter().filter(|spare| spare.lpn == lpn) {
+            if alloc.log.holds(spare.at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
             }
         }

@@ -75,8 +75,6 @@ pub struct PageFtl<L, P = (), V: VictimChoice = VictimPolicy, W: PlaceChoice = P
     classes: u32,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// On a device that is mounted read-only: other copies of pages that a cut may have hit.
-    spares: Vec<found::Found>,
     /// A page of working memory for a host command; empty if bytes are only counted.
     scratch: Vec<u8>,
 }
@@ -127,7 +125,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             config,
             classes,
             has_failed_writes: false,
-            spares: Vec::new(),
             scratch: vec![0; if L::STORES { shape.page_bytes as usize } else { 0 }],
         }))
     }

@@ -139,12 +139,30 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             };
         }
         self.note_growth(report.clean);
-        self.reclaim_some(*is_settled, evidence, unrecorded)?;
+        self.reclaim_with_spares(take(passed_over), |ftl| ftl.reclaim_some(*is_settled, evidence, unrecorded))?;
         self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable().is_err();
         self.cleaner.alloc.stats.reset();
         Ok(*report)
+    }
+
+    /// Reclaims segments while other copies of pages that may fade are known. What the host writes later would make
+    /// these outdated.
+    fn reclaim_with_spares(
+        &mut self,
+        spares: Vec<Found>,
+        reclaim: impl FnOnce(&mut Self) -> Result<(), MountError>,
+    ) -> Result<(), MountError> {
+        if spares.is_empty() || self.cleaner.alloc.writable().is_err() {
+            return reclaim(self);
+        }
+        // Spec P11. A segment that is erased may hold other pages at these places.
+        self.cleaner.alloc.log.doubt_sources();
+        self.cleaner.spares = spares;
+        let reclaimed = reclaim(self);
+        self.cleaner.spares.clear();
+        reclaimed
     }
 
     /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have
@@ -211,7 +229,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     uncertain: Vec<Found>,
     /// What may be copies of rescues that have not ended.
     doubtful: Vec<Found>,
-    /// Copies in segments that are erased in part, of pages of which a suspect copy counts.
+    /// Copies in segments that are erased in part, of pages of which a suspect copy counts; and other copies of
+    /// uncertain pages.
     passed_over: Vec<Found>,
     /// Records that a page was lost.
     losses: Vec<Found>,
@@ -541,6 +560,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         }
     }
 
+    /// Reads the mark of a rescue into the page of the mount. False if it cannot be read.
+    fn reads_rescue_mark(&mut self, rescue: Seg) -> Result<bool, MountError> {
+        Ok(self.alloc.log.read_mark(rescue, Kind::RescueMark, self.page)?.is_some())
+    }
+
     /// Gives segments whose erase count is not known the mean of the others, but no less than a mark of a rescue names
     /// them with: what is written there later must not be taken for something older than that rescue.
     fn guess_erases(&mut self) -> Result<(), MountError> {
@@ -554,8 +578,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         if unknown.is_empty() {
             return Ok(());
         }
-        for (rescue, end) in self.rescues.clone() {
-            if !self.holds(self.alloc.index.slots().page(rescue, 0), Lpn(end))? {
+        for (rescue, _) in self.rescues.clone() {
+            if !self.reads_rescue_mark(rescue)? {
                 continue;
             }
             for (seg, erases) in decode_older(self.page).filter(|named| unknown.contains(&named.0)) {

@@ -393,3 +393,37 @@ impl<N: Nand> PagedFtl<N> {
         Ok(has_revived)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wearwell_flash::{BlockAddr, NandGeometry, RamNand};
+
+    use super::*;
+    use crate::ftl::{BlockDevice, WriteHint};
+
+    const GEOMETRY: NandGeometry = NandGeometry { pages_per_block: 8, blocks: 16, ..RamNand::SMALL };
+    const CONFIG: PagedConfig = PagedConfig { logical_pages: 4, cache_entries: 2 };
+
+    #[test]
+    fn a_page_in_a_bad_segment_is_served_and_moved() {
+        let log = MapLog::with_map(RamNand::new(GEOMETRY), 1).expect("it fits");
+        let mut ftl = PagedFtl::format(log, CONFIG).expect("it fits");
+        ftl.write_page(Lpn(3), &[1; 512], WriteHint::NONE).expect("there is room");
+        ftl.map.write_back(&mut ftl.store).expect("nothing fails");
+        ftl.flush().expect("nothing fails");
+        let at = ftl.map.lookup(Lpn(3), &mut ftl.store).expect("nothing fails");
+        let was = ftl.store.segment_of(at);
+        let mut log = ftl.into_log();
+        // As if it had been emptied and retired, and the copy had decayed.
+        log.chip_mut().mark_bad(BlockAddr(was.0)).expect("nothing fails");
+        let (mut ftl, _) = PagedFtl::mount(log, CONFIG).expect("it mounts");
+        assert_eq!(ftl.store.table.used_for(was), Use::Failing);
+        while ftl.clean(100).expect("nothing fails") {}
+        let at = ftl.map.lookup(Lpn(3), &mut ftl.store).expect("nothing fails");
+        assert!(at.is_some() && !ftl.store.is_in(at, was), "it was moved");
+        assert_eq!(ftl.store.table.used_for(was), Use::Bad);
+        let mut page = [0; 512];
+        ftl.read_page(Lpn(3), &mut page).expect("it was written");
+        assert_eq!(page, [1; 512]);
+    }
+}

@@ -193,9 +193,9 @@ impl<N: Nand> Store<N> {
         at.is_some() && seg.0 < self.table.segments() && self.table.is_in_use(seg)
     }
 
-    /// A translation page names a place in a segment that seems to be empty, or that is bad. Nothing is erased or retired
-    /// while one does. So if the page is there, what a mount looks for first has decayed, or what had taken the page's
-    /// place, and the segment is in use: true.
+    /// A translation page names a place in a segment that seems to be empty, or that is bad. Nothing is erased or
+    /// retired while one does. So if the page is there, what a mount looks for first has decayed, or what had taken the
+    /// page's place, and the segment is in use: true.
     #[cold]
     pub(super) fn revive(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, ErrorKind> {
         // Spec M15.

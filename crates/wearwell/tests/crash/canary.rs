@@ -176,9 +176,10 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn read_checkpoint(&mut self, page: u32, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
         self.log.read_checkpoint(page, data)
     }
-    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
-        let read = self.log.read_mark(seg, data)?;
+    fn read_mark(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let read = self.log.read_mark(seg, kind, data)?;
         if DEFECT == BELIEVE_CHECKPOINT
+            && kind == Kind::CleanMark
             && let Some((mark, seq)) = LAST_MARK.take()
         {
             data[..mark.len()].copy_from_slice(&mark);

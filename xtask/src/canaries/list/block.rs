@@ -215,6 +215,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_block_with_gaps")),
     },
     Canary {
+        name: "unread-sources",
+        rule: "B13",
+        broken: "blocks without a page that can be read go first although an undone merge stays",
+        file: "crates/wearwell/src/logblock/mount/clear.rs",
+        from: "if undone.is_some() && recovery.unreadable",
+        to: "if !BROKEN && undone.is_some() && recovery.unreadable",
+        crash: missed(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
+        torture: caught(Run::Kept("what_a_cut_merge_was")),
+    },
+    Canary {
         name: "held-twice",
         rule: "B13",
         broken: "merges without commits stay, whatever others hold",

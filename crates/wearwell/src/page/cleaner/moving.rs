@@ -1,11 +1,12 @@
 //! Empties a victim: its valid pages are copied in batches, each page to the open segment of its class.
 
 use alloc::vec;
+use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
 use super::{BATCH_PAGES, Cleaner, Job, Reason};
-use crate::addr::{Class, Lpn, Seg};
+use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::page::allocator::Allocator;
@@ -150,8 +151,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     /// Moves a page that could not be read when it was copied. A part of the discard map is written again from the map.
-    /// A host page is read a second time. If that fails, it is lost, and the loss is recorded so that reading it is an
-    /// error.
+    /// A host page is read a second time, and then in its other places. If that fails, it is lost, and the loss is
+    /// recorded so that reading it is an error.
     #[cold]
     fn move_unreadable(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
         if let Some(part) = self.discards.part_in(lpn) {
@@ -161,19 +162,21 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return self.discards.write_part(part, &mut self.alloc);
         }
         let from = self.alloc.index.slots().page(victim, slot);
-        let mut is_lost = false;
         // With tag pages, only the page's tag may be gone.
-        let mut is_untagged = false;
-        // Each turn that fails uses up a slot, or goes on to what comes next: a copy, the page without its tag, a
-        // record. So the loop ends.
+        let untagged = self.alloc.log.has_tag_pages().then_some(Rest::Untagged);
+        // Spec P11.
+        let spares: Vec<Rest> = self.spares.iter().filter(|s| s.lpn == lpn).map(|s| Rest::Page(s.at)).collect();
+        let mut rests = untagged.into_iter().chain(spares).chain([Rest::Nothing]);
+        let mut rest = Rest::Page(from);
+        // Each turn that fails uses up a slot, or goes on to what is left else. So the loop ends.
         loop {
             let class = self.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
-            let (kind, source) = match (is_lost, is_untagged) {
+            let (kind, source) = match rest {
+                Rest::Page(at) => (Kind::Data, Source::Copy(at)),
+                Rest::Untagged => (Kind::Data, Source::Again(from, alloc.take_seq())),
                 // The record has a number of its own, so it counts before the page, should that be readable again.
-                (true, _) => (Kind::Lost, Source::Host(&[], alloc.take_seq())),
-                (false, true) => (Kind::Data, Source::Again(from, alloc.take_seq())),
-                (false, false) => (Kind::Data, Source::Copy(from)),
+                Rest::Nothing => (Kind::Lost, Source::Host(&[], alloc.take_seq())),
             };
             let appended = alloc.append(lpn, class, kind, source, from);
             match appended {
@@ -181,22 +184,34 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                     alloc.index.move_run(&mut alloc.log, victim, &[slot], &[lpn], to)?;
                     alloc.close_if_full(class)?;
                     alloc.note_turn(class);
-                    if !is_lost {
+                    if rest != Rest::Nothing {
                         tell_moved(&mut self.alloc, &self.discards, victim, &[lpn]);
                     }
                     return Ok(());
                 }
                 Err(ErrorKind::ProgramFailed) => alloc.note_turn(class),
-                Err(ErrorKind::Uncorrectable) if !is_untagged && alloc.log.has_tag_pages() => is_untagged = true,
-                Err(ErrorKind::Uncorrectable) if !is_lost => {
-                    let is_new = alloc.index.lost_mut().note(lpn);
-                    alloc.stats.lost_pages += u64::from(is_new);
-                    is_lost = true;
+                Err(ErrorKind::Uncorrectable) => {
+                    let Some(next) = rests.next() else { return Err(FtlError::Chip(ErrorKind::Uncorrectable)) };
+                    rest = next;
+                    if rest == Rest::Nothing {
+                        let is_new = alloc.index.lost_mut().note(lpn);
+                        alloc.stats.lost_pages += u64::from(is_new);
+                    }
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
             }
         }
     }
+}
+
+/// What may be left of a page that could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// The page, at this place.
+    Page(Ppn),
+    /// Its data, without its tag.
+    Untagged,
+    Nothing,
 }
 
 /// Tells the probe which of the host's pages were moved out of a victim, if it wants to know.

@@ -429,12 +429,12 @@ pub trait Log {
         Ok(None)
     }
 
-    /// Reads the mark of a clean shutdown in a segment into `data`. Returns its number; none if there is no such mark.
+    /// Reads the mark with which a segment begins into `data`. Returns its number; none if it is none of that kind.
     ///
     /// # Errors
     /// As the chip's, but an unreadable page is an answer.
-    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
-        let _ = (seg, data);
+    fn read_mark(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        let _ = (seg, kind, data);
         Ok(None)
     }
 

@@ -364,7 +364,9 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
             Source::Again(..) => return Err(ErrorKind::Uncorrectable),
             Source::Copy(from) => {
                 // Spec P14: the page may be gone, although a summary names it, and its copy could not be undone.
-                if self.doubts_sources && page_tag(&self.read_tag(self.slot_address(from), false)?).is_none() {
+                if self.doubts_sources
+                    && !page_tag(&self.read_tag(self.slot_address(from), false)?).is_some_and(|tag| tag.is_page_of(lpn))
+                {
                     return Err(ErrorKind::Uncorrectable);
                 }
                 self.copy(self.slot_address(from), to)?
@@ -507,8 +509,8 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         self.read_kept(page, data)
     }
 
-    fn read_mark(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
-        self.read_mark_in(seg, data)
+    fn read_mark(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        self.read_mark_in(seg, kind, data)
     }
 
     fn suspect_from(&self, seg: Seg, programmed: u32) -> u32 {

@@ -130,7 +130,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// [`Log::read_mark`].
-    pub(super) fn read_mark_in(&mut self, seg: Seg, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+    pub(super) fn read_mark_in(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
         if self.is_bad(seg)? {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             None => self.read_whole(self.slot_address(at), data)?,
             Some(_) => self.read_with_its_tag(at, data)?,
         };
-        Ok(tag.filter(|tag| tag.kind == Kind::CleanMark).map(|tag| tag.seq))
+        Ok(tag.filter(|tag| tag.kind == kind).map(|tag| tag.seq))
     }
 
     /// Reads a page, and returns its tag. None if it cannot be read.

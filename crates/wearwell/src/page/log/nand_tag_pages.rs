@@ -266,9 +266,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                 tag
             }
             Source::Copy(from) => {
-                let tag = self.find_tag(from)?;
+                let known = self.find_tag(from)?;
+                if !known.is_page_of(tag.lpn) {
+                    return Err(ErrorKind::Uncorrectable);
+                }
                 self.program_loaded(from, at)?;
-                tag
+                known
             }
             Source::Again(from, seq) => {
                 self.program_loaded(from, at)?;

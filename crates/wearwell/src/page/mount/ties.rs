@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Found, Log, MountError, Recovery};
+use super::{Found, Log, MountError, Recovery, note};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
@@ -41,6 +41,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let mut ties = core::mem::take(&mut self.ties);
         // Of what was discarded no copy has to last.
         ties.retain(|tie| self.place_of(tie.lpn).is_some());
+        let mut others = ties.clone();
+        others.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
         // to have lost pages.
         self.weigh_gaps(&ties);
@@ -62,12 +64,43 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
         // Spec P3.
         copies.append(&mut self.doubtful);
+        self.add_exposed(&mut copies)?;
         self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         // Only the copies that count are copied. `tied` has the segments of all.
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
+        others.retain(|other| copies.binary_search_by_key(&other.lpn, |copy| copy.lpn).is_ok());
+        others.retain(|other| self.place_of(other.lpn) != other.at);
+        self.passed_over.append(&mut others);
         Ok(copies)
+    }
+
+    /// Adds the pages that count in segments without a header in which an erase shows. The copies for which these were
+    /// erased have decayed, and what is left may fade.
+    fn add_exposed(&mut self, copies: &mut Vec<Found>) -> Result<(), MountError> {
+        // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
+        let is_exposed = |seg: &Seg| self.alloc.table().valid(*seg) > 0 && self.alloc.table().erases(*seg) == u32::MAX;
+        let exposed: Vec<Seg> = self.alloc.table().all().filter(is_exposed).collect();
+        for seg in exposed {
+            // Without that the header alone may have decayed, and a page that cannot be read may be lost.
+            if !self.alloc.log.shows_erase(seg)? {
+                continue;
+            }
+            for (lpn, at) in self.live_in(seg) {
+                note(copies, Found { lpn, seq: self.newest[lpn.0 as usize], at })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pages that count in a segment, and their places.
+    fn live_in(&self, seg: Seg) -> Vec<(Lpn, Ppn)> {
+        let valid = self.alloc.table().valid(seg) as usize;
+        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
+        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
+        let at = |slot: u32| self.alloc.index.slots().page(seg, slot);
+        lpns.into_iter().zip(slots).take(live).map(|(lpn, slot)| (lpn, at(slot))).collect()
     }
 
     /// Takes the copies that a rescue has made, and drops those that are older.
@@ -92,12 +125,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     fn is_rescued(&mut self, at: Ppn, older: Seg) -> Result<bool, MountError> {
         let seg = self.segment_of(at);
         let mark = self.alloc.index.slots().page(seg, 0);
-        let rescue = self.rescues.iter().find(|(rescue, _)| *rescue == seg);
-        let Some(&(_, end)) = rescue.filter(|(_, end)| at.0 - mark.0 < *end) else {
+        if !self.rescues.iter().any(|&(rescue, end)| rescue == seg && at.0 - mark.0 < end) {
             return Ok(false);
-        };
+        }
         let older = (older, self.alloc.table().erases(older));
-        Ok(self.holds(mark, Lpn(end))? && decode_older(self.page).any(|named| named == older))
+        Ok(self.reads_rescue_mark(seg)? && decode_older(self.page).any(|named| named == older))
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
@@ -159,12 +191,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// True if the first page in a segment without another copy in `ties` can be read.
     fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
-        let valid = self.alloc.table().valid(seg) as usize;
-        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
-        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
-        let is_lone = |&(_, lpn): &(u32, Lpn)| ties.iter().all(|tie| tie.lpn != lpn);
-        let Some((slot, lpn)) = slots[..live].iter().copied().zip(lpns).find(is_lone) else { return Ok(false) };
-        self.holds(self.alloc.index.slots().page(seg, slot), lpn)
+        let is_lone = |&(lpn, _): &(Lpn, Ppn)| ties.iter().all(|tie| tie.lpn != lpn);
+        let lone = self.live_in(seg).into_iter().find(is_lone);
+        lone.map_or(Ok(false), |(lpn, at)| self.holds(at, lpn))
     }
 
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment

@@ -22,13 +22,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         worn_out: FtlError,
         faded: &mut Vec<Ppn>,
     ) -> Result<(), MountError> {
-        let Self { cleaner, scratch, spares, .. } = self;
+        let Self { cleaner, scratch, .. } = self;
         cleaner.alloc.abandon_open();
         // Spec P17.
         let index = &cleaner.alloc.index;
         let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
         let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
-        suspects.iter().chain(passed_over).filter(is_other).try_for_each(|&page| note(spares, page))?;
+        suspects.iter().chain(passed_over).filter(is_other).try_for_each(|&page| note(&mut cleaner.spares, page))?;
         if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
             find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
             cleaner.alloc.refuse_writes(worn_out);
