@@ -7,6 +7,7 @@
 mod damage;
 mod known;
 mod outcome;
+mod reclaiming;
 #[cfg(test)]
 mod remembered;
 mod states;
@@ -23,7 +24,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::cleaner::Cleaner;
-use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES, URGENT_BELOW};
+use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{
     Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_blank, is_worn_out,
@@ -107,9 +108,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn repair(&mut self, outcome: &mut Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Outcome { suspects, uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
         let Outcome { passed_over, headless, is_settled, report, .. } = outcome;
+        // This is asked before anything on flash changes: a mount that runs out of memory later would stop half-way.
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc.start();
         self.confirm_winners()?;
+        // Blocks in which a flag could not be cleared are failing. Nothing may be written there from here on.
         self.cleaner.alloc.note_failures();
         if let Some(erased) = self.cleaner.alloc.add_header(headless)? {
             // What is written there from now on is not older than a rescue.
@@ -121,7 +124,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
             let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed);
             *uncertain = rescue.affordable(suspects, take(uncertain))?;
+            // What the rescue empties is erased at once, because it may have taken the last free segment.
             *is_settled &= uncertain.is_empty();
+            // The uncertain ones come first: one of the segments that they empty may be erased for the others.
             uncertain.extend(&*suspects);
             let merged = rescue.merged(uncertain);
             *is_settled &= merged.is_empty();
@@ -140,55 +145,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         self.note_growth(report.clean);
         self.reclaim_with_spares(take(passed_over), |ftl| ftl.reclaim_some(*is_settled, evidence, unrecorded))?;
+        // Spec P15. If the power is cut later, nothing else says what this mount has shown as discarded.
         self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable().is_err();
+        // What the mount has cost is no part of the host's counters.
         self.cleaner.alloc.stats.reset();
         Ok(*report)
-    }
-
-    /// Reclaims segments while other copies of pages that may fade are known. What the host writes later would make
-    /// these outdated.
-    fn reclaim_with_spares(
-        &mut self,
-        spares: Vec<Found>,
-        reclaim: impl FnOnce(&mut Self) -> Result<(), MountError>,
-    ) -> Result<(), MountError> {
-        if spares.is_empty() || self.cleaner.alloc.writable().is_err() {
-            return reclaim(self);
-        }
-        // Spec P11. A segment that is erased may hold other pages at these places.
-        self.cleaner.alloc.log.doubt_sources();
-        self.cleaner.spares = spares;
-        let reclaimed = reclaim(self);
-        self.cleaner.spares.clear();
-        reclaimed
-    }
-
-    /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have
-    /// emptied some. While no part of the discard map is dirty, this needs no slot for it. The `evidence` of lost pages
-    /// is not erased before the parts that record the loss are on flash. If the host could open no segment then, cleans
-    /// until it can: what cuts and failures take between mounts must not add up.
-    fn reclaim_some(&mut self, is_settled: bool, evidence: &[Seg], unrecorded: &[u32]) -> Result<(), MountError> {
-        self.reclaim_but(evidence, is_settled)?;
-        // Spec P13. The rescue may have copied what the evidence was.
-        self.write_parts(unrecorded)?;
-        self.reclaim_but(&[], is_settled)?;
-        unless_worn_out(self.cleaner.gain_segment())
-    }
-
-    /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount
-    /// `is_settled`.
-    fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
-        let cleaner = &mut self.cleaner;
-        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.free().usable() < URGENT_BELOW) {
-            match cleaner.reclaim_one_but(kept) {
-                Ok(true) => {}
-                Ok(false) | Err(FtlError::WornOut { .. }) => break,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.
@@ -206,6 +169,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn confirm_winners(&mut self) -> Result<(), MountError> {
         let Allocator { log, index, .. } = &mut self.cleaner.alloc;
         let map = index.map();
+        // An entry may name a page beyond the capacity. No copy of such a page wins.
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
         Ok(())
     }
@@ -314,6 +278,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Builds the map from the flash, and sets the state of every segment. Returns all suspect pages. Those that the
     /// map points to have to be rescued.
     fn build(&mut self, faded: &mut Vec<Ppn>) -> Result<Vec<Found>, MountError> {
+        // Spec P15.
         if self.take_checkpoint()? {
             return Ok(Vec::new());
         }
@@ -334,6 +299,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
         self.uncertain = self.settle_ties(&suspects)?;
+        // A missing header shows in an erase count that is not known, so this comes before counts are guessed.
         self.list_headless(&suspects);
         self.guess_erases()?;
         self.place_segments();
@@ -362,6 +328,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// are erased one at a time, and the next one not before this one's header is written. So without any header or tag
     /// the chip is blank or not ours; a format that was cut before its first header counts as neither.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
+        // A chip without a good segment is worn out, and not new. Where bytes are only counted, nothing can be read.
         if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
@@ -403,6 +370,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             return Ok(());
         }
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
+        // The greatest stamp stands for one that is not known (`place_segments`).
         table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
         let clock = self.alloc.index.clock_mut();
         // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
@@ -432,6 +400,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let records = scan.tags.iter().flatten().count();
         for (slot, tag) in scan.tags.iter().enumerate() {
             let Some(tag) = tag else { continue };
+            // Spec P2.
             if tag.seq >= IMPLAUSIBLE_CLOCK {
                 continue;
             }
@@ -443,10 +412,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 }
                 continue;
             }
+            // Spec P3: if the end of the rescue is in doubt, its copies do not count before what they were made from.
             if tag.kind == Kind::RescueMark && slot == 0 && !scan.doubts_end {
                 self.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index.slots().page(seg, slot as u32);
+            // A tag with a good code may still name a page that this device does not have.
             let is_page = matches!(tag.kind, Kind::Data | Kind::Lost) && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
                 let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
@@ -466,6 +437,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             self.has_losses = true;
             note(&mut self.losses, found)?;
         }
+        // Suspect pages are weighed once all others are known (`weigh_suspects`).
         if suspect {
             return note(&mut self.suspects, found);
         }
@@ -504,6 +476,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if !self.holds(suspect.at, suspect.lpn)? {
                 continue;
             }
+            // Numbers are compared as they are, and not by `L::newer`: only NAND has suspect pages.
             let newest = self.newest[suspect.lpn.0 as usize];
             if suspect.seq > newest || !self.place_of(suspect.lpn).is_some() {
                 self.newest[suspect.lpn.0 as usize] = suspect.seq;
@@ -527,6 +500,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if !at.is_some() {
                 continue;
             }
+            // The record of a loss has zeros for data. Read as a part, it would call every page mapped.
             if !self.losses.iter().any(|loss| loss.at == at) && self.holds(at, lpn)? {
                 self.apply_part(part, self.newest[lpn.0 as usize]);
                 continue;
@@ -537,6 +511,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             }
             self.report.lost_discards += 1;
             self.misses_copies = true;
+            // The part is written anew from the map. Until then `reclaim_some` keeps the segment with the unreadable
+            // one.
             self.unrecorded.push(part);
             self.evidence.push(self.segment_of(at));
             self.alloc.index.unbind(lpn);
@@ -554,6 +530,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                     let seg = self.alloc.index.unbind(lpn);
                     self.alloc.index.dead_mut().add(seg);
                 }
+                // It had a copy when the part was written, and a copy is erased only when something newer lasts.
                 (false, false) => self.vanished.push(lpn),
                 _ => {}
             }

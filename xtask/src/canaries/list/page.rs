@@ -218,7 +218,7 @@ pub(super) const PAGE: &[Canary] = &[
         name: "late-record",
         rule: "P13",
         broken: "a loss is recorded only before its evidence is erased",
-        file: "crates/wearwell/src/page/mount.rs",
+        file: "crates/wearwell/src/page/mount/reclaiming.rs",
         from: "        self.write_parts(unrecorded)?;",
         to: "        if !BROKEN { self.write_parts(unrecorded)?; }",
         crash: missed(Run::Crash("retold::page_mapping")),

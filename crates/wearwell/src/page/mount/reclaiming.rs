@@ -1,0 +1,62 @@
+//! What a mount erases before it serves anything.
+
+use alloc::vec::Vec;
+
+use super::{Found, FtlError, Log, MountError, PageFtl, unless_worn_out};
+use crate::addr::Seg;
+use crate::clean::which::VictimChoice;
+use crate::ftl::Probe;
+use crate::page::config::URGENT_BELOW;
+use crate::place::PlaceChoice;
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
+    /// Reclaims segments while other copies of pages that may fade are known. What the host writes later would make
+    /// these outdated.
+    pub(super) fn reclaim_with_spares(
+        &mut self,
+        spares: Vec<Found>,
+        reclaim: impl FnOnce(&mut Self) -> Result<(), MountError>,
+    ) -> Result<(), MountError> {
+        if spares.is_empty() || self.cleaner.alloc.writable().is_err() {
+            return reclaim(self);
+        }
+        // Spec P11. A segment that is erased may hold other pages at these places.
+        self.cleaner.alloc.log.doubt_sources();
+        self.cleaner.spares = spares;
+        let reclaimed = reclaim(self);
+        self.cleaner.spares.clear();
+        reclaimed
+    }
+
+    /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have
+    /// emptied some. While no part of the discard map is dirty, this needs no slot for it. The `evidence` of lost pages
+    /// is not erased before the parts that record the loss are on flash. If the host could open no segment then, cleans
+    /// until it can: what cuts and failures take between mounts must not add up.
+    pub(super) fn reclaim_some(
+        &mut self,
+        is_settled: bool,
+        evidence: &[Seg],
+        unrecorded: &[u32],
+    ) -> Result<(), MountError> {
+        self.reclaim_but(evidence, is_settled)?;
+        // Spec P13. The rescue may have copied what the evidence was.
+        self.write_parts(unrecorded)?;
+        self.reclaim_but(&[], is_settled)?;
+        unless_worn_out(self.cleaner.gain_segment())
+    }
+
+    /// Erases empty segments that are not among the `kept`: as many as are needed, or all unless the mount
+    /// `is_settled`.
+    fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
+        let cleaner = &mut self.cleaner;
+        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.free().usable() < URGENT_BELOW) {
+            match cleaner.reclaim_one_but(kept) {
+                Ok(true) => {}
+                // A device that is too worn for this still serves what it holds.
+                Ok(false) | Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+}
