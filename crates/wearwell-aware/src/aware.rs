@@ -180,6 +180,7 @@ impl<F: BlockDevice> Aware<F> {
 
     /// Reads everything again.
     fn rebuild(&mut self) {
+        // Volumes get their numbers anew, so the directories that are known by old numbers must go.
         self.freeze();
         self.frozen = false;
         self.rebuilds += 1;
@@ -256,6 +257,7 @@ impl<F: BlockDevice> Aware<F> {
         if geometry.backup_boot > 0 {
             self.watch.point(geometry.start + u64::from(geometry.backup_boot));
         }
+        // Its place in the list, which is short (`MAX_VOLUMES`), so the number fits.
         let number = self.volumes.len() as u8;
         let opened = Volume::open(geometry, number, &mut Held(&mut self.inner));
         match opened {
@@ -276,6 +278,7 @@ impl<F: BlockDevice> Aware<F> {
                 return false;
             }
             let g = &volume.geometry;
+            // The root directory of FAT12 and FAT16 lies in no cluster, so the volume has not looked at it.
             for lba in at.start.max(g.root_start)..(at.start + at.count).min(g.data_start) {
                 volume.note_entries(passing.new_bytes(lba), &mut self.ledger);
             }
@@ -340,6 +343,8 @@ impl<F: BlockDevice> Aware<F> {
             let (kind, mut cut) = self.kind_run(start);
             // Adjacent runs of one kind stay together.
             while cut < end {
+                // A page of two kinds goes where its first sector goes. `cut` lies on the device here, so the multiple
+                // does not wrap.
                 cut = cut.next_multiple_of(page_sectors);
                 let (next, next_cut) = self.kind_run(cut);
                 if next != kind {
@@ -382,6 +387,7 @@ impl<F: BlockDevice> Aware<F> {
         }
         let Some(volume) = self.volumes.iter().find(|v| (v.geometry.start..v.geometry.data_end()).contains(&lba))
         else {
+            // Sectors of no known volume reach to the next one.
             let starts = self.volumes.iter().map(|v| v.geometry.start).chain(self.journals.iter().map(|v| v.start));
             return (None, starts.filter(|&start| start > lba).min().unwrap_or(u64::MAX).min(limit));
         };
@@ -431,6 +437,7 @@ impl<F: BlockDevice> Aware<F> {
                     // Without the time only a HOLD of 0 is over.
                     _ => 0,
                 };
+                // This flush is counted already. So a least number of 0 counts as 1.
                 self.epoch_flushes >= self.config.flushes && elapsed_us >= self.config.hold_us
             }
         }
@@ -482,6 +489,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
         self.inner.read(at, data)?;
+        // Behind the read, which has refused a range that is not on the device.
         for volume in &self.volumes {
             self.ledger.dead_reads += volume.blank(at, data);
         }
@@ -511,6 +519,7 @@ impl<F: BlockDevice> BlockDevice for Aware<F> {
 
     /// Passed on. States do not change: the host's tables say which clusters are free.
     fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
+        // Only the layer below checks the range, and that comes later.
         let end = at.start.saturating_add(at.count);
         let is_table = |v: &Volume| at.start < v.geometry.tables_end() && v.geometry.table_start < end;
         // A table that is discarded reads as zeros, and would call every cluster free.

@@ -27,11 +27,13 @@ impl DirectoryEntry {
 
     /// The first clusters of the directories that a sector of a directory names.
     pub(crate) fn directories(sector: &[u8]) -> impl Iterator<Item = u32> {
+        // E5 marks an entry that was deleted. `.` and `..` name the directory itself and the one above it.
         let names_one = |entry: &&[u8]| {
             !matches!(entry[0], 0 | 0xE5 | b'.') && entry[11] & LONG_NAME != LONG_NAME && entry[11] & IS_DIRECTORY != 0
         };
         // A zero ends the directory, and what is behind it is old.
         sector.chunks_exact(ENTRY_BYTES).take_while(|entry| entry[0] != 0).filter(names_one).map(|entry| {
+            // The two halves of the cluster's number lie apart.
             let half = |at: usize| u32::from(u16::from_le_bytes([entry[at], entry[at + 1]]));
             half(20) << 16 | half(26)
         })
@@ -42,6 +44,7 @@ impl DirectoryEntry {
     pub(crate) fn exfat_directories(sector: &[u8]) -> impl Iterator<Item = u32> {
         let entries = sector.chunks_exact(ENTRY_BYTES);
         let pairs = entries.clone().zip(entries.skip(1));
+        // The first entry has the attributes in byte 4, and the second one the cluster from byte 20 on.
         let is_one = |(file, stream): &(&[u8], &[u8])| {
             file[0] == EXFAT_FILE && file[4] & IS_DIRECTORY != 0 && stream[0] == EXFAT_STREAM
         };

@@ -288,6 +288,7 @@ fn make_fresh(bytes: &mut [u8], profile: &ChipProfile, faults: &Faults, checked:
         }
     }
     for bad in faults.draw_factory_bad(profile.blocks) {
+        // The record may have an endurance by now.
         let mut record = layout::block(bytes, bad.0);
         record.flags = flag::FACTORY_BAD;
         layout::put_block(bytes, bad.0, &record, checked);

@@ -135,6 +135,7 @@ impl Faults {
             }
         }
         match &self.factory_bad {
+            // Block 0 is never drawn, so there is one fewer to draw from.
             FactoryBad::Count(count) if *count >= profile.blocks => {
                 fail(format!("{count} factory-bad blocks, of {}", profile.blocks))
             }

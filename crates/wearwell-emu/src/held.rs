@@ -103,6 +103,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
 
     /// Notes that a change of a unit was sent.
     pub fn sent(&mut self, seq: Seq, unit: u32, what: C) {
+        // Number 0 stands for what was there before every change that is still open.
         let before = Content { seq: 0, what: self.settled[unit as usize].clone() };
         let open = self.open.entry(unit);
         let open = open.or_insert_with(|| Open { visible: vec![before.clone()], durable: vec![before] });
@@ -133,6 +134,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
         open.retain(|&unit, open| {
             // What was sent behind the flush may have become durable with it.
             open.durable.retain(|content| content.seq > seq || open.visible.contains(content));
+            // A unit with one content left leaves the map, which stays as small as what may be lost.
             let only = open.only();
             let is_open = only.is_none();
             if let Some(only) = only {

@@ -247,6 +247,7 @@ impl ImageFile {
     /// Extends the file by `bytes` zeros for the chip. Only the chip's records take space on disk.
     fn extend(self, bytes: u64, layout: &Layout) -> Result<ImageStore, SetupError> {
         let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
+        // A sum that saturates is a length that the system refuses.
         self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
         let path = self.path.clone();
         let mut store = self.map(len)?;
@@ -268,6 +269,7 @@ impl ImageFile {
         let len = usize::try_from(chip_bytes).map_err(|_| SetupError::Memory { bytes: chip_bytes })?;
         let mut store = self.map(len)?;
         layout::check(&store.map, profile).map_err(fault)?;
+        // As for a new chip: no operation may find the file system full when it changes a record.
         store.make_room(Layout::new(profile).records()).map_err(io_error(&path))?;
         Ok(store)
     }
@@ -289,6 +291,7 @@ macro_rules! over_images {
             /// # Errors
             /// `Profile`, `WrongKind`, `Faults`; `Io`, also if the file exists.
             pub fn create_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
+                // Before the file exists: a refusal must leave none behind.
                 check_setup(profile, &faults, ChipKind::$kind)?;
                 Self::create_in(ImageFile::create(path)?, profile, faults)
             }

@@ -167,6 +167,7 @@ impl Layout {
         let spares_at = pages_at + filled(pages * PAGE_RECORD_BYTES as u64);
         let data_at = spares_at + filled(pages * u64::from(p.spare_bytes));
         let len = data_at + filled(data_bytes);
+        // A NOR chip never asks for room, so all of it counts as records.
         let records_end = if p.kind == ChipKind::Nand { spares_at } else { len };
         // A chip beyond the address space is refused where its bytes are reserved, before these numbers are used.
         Self {
@@ -261,6 +262,7 @@ fn encode_block(from: &BlockRecord, checked: bool) -> [u8; RECORD_BYTES] {
     put_u64(&mut r, record::PROGRAMS, from.programs);
     put_u64(&mut r, record::FIRST_PROGRAM_NS, from.first_program_ns);
     if checked {
+        // The checksum's own bytes are still zero here, as they are when it is compared.
         let crc = crc32fast::hash(&r);
         put_u32(&mut r, record::CRC, crc);
     }
@@ -313,6 +315,7 @@ pub(crate) fn put_clock(bytes: &mut [u8], place: usize, clock: Clock) {
 
 /// Blocks whose record was changed from outside.
 pub(crate) fn changed_blocks(bytes: &[u8], blocks: u32) -> Vec<u32> {
+    // The record that a process was writing when it ended may be half of one. That is no damage.
     let written = clocks(bytes).map(|clock| clock.and_then(|clock| clock.block));
     (0..blocks).filter(|&block| !is_whole(bytes, block) && !written.contains(&Some(block))).collect()
 }
@@ -341,6 +344,7 @@ pub(crate) fn put_header(bytes: &mut [u8], p: &ChipProfile) {
 
 /// The profile's name, cut to what the header holds.
 fn stored_name(p: &ChipProfile) -> &[u8] {
+    // Places behind the end are no boundary, so a short name is taken whole.
     let len = (0..=NAME_MAX).rev().find(|&at| p.name.is_char_boundary(at)).unwrap_or(0);
     &p.name.as_bytes()[..len]
 }
@@ -356,6 +360,7 @@ pub(crate) fn header_name(bytes: &[u8]) -> Result<String, ImageFault> {
     if bytes.len() < HEADER_BYTES {
         return Err(ImageFault::Length { found: bytes.len() as u64, expected: HEADER_BYTES as u64 });
     }
+    // Before the code: another version may have its code over other bytes.
     let version = get_u32(bytes, header::VERSION);
     if version != VERSION {
         return Err(ImageFault::Version { found: version, supported: VERSION });

@@ -98,6 +98,7 @@ impl<S: Store> EmuNand<S> {
                 chip.leave_torn_erase(BlockAddr(b), CutOutcome::EraseUncorrectable);
             }
         }
+        // Opening an image switches the power on, so fragile pages age now.
         chip.power_on();
         chip
     }
@@ -172,10 +173,12 @@ impl<S: Store> EmuNand<S> {
                     self.set_page(page, state::FAILS_LATER, detail | state::POWERED_ON, self.checks(page));
                     fragile = true;
                 }
+                // This is the second power-on of a page that fails later, and the first of one on a weak erase.
                 (state::FAILS_LATER | state::ON_WEAK_ERASE, _) => self.set_empty(page, state::UNCORRECTABLE),
                 _ => {}
             }
         }
+        // A page that fades does not depend on the power, so it needs no flag.
         if !fragile {
             let mut record = self.body.record(block);
             record.flags &= !flag::FRAGILE;
@@ -189,6 +192,7 @@ impl<S: Store> EmuNand<S> {
         let mut record = self.body.record(block);
         record.reads = record.reads.saturating_add(1);
         record.reads_since_erase = record.reads_since_erase.saturating_add(1);
+        // Reads disturb the block also where they fail.
         self.body.put_record(block, &record);
         match self.page_state(page) {
             (state::ERASED | state::LOOKS_ERASED, _) => Ok(ReadReport::default()),
@@ -221,6 +225,8 @@ impl<S: Store> EmuNand<S> {
             (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
         let damage = |what, at: usize| Some(Damage { of: Damaged::Page(page), what, at: at as u64 });
         match self.page_state(page).0 {
+            // The check of the spare bytes covers state and detail too, so a change of these counts as one of the spare
+            // bytes.
             state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES => {
                 let (stored, found) =
                     (self.checks(page), Checks::of::<S>(&bytes[data_at.clone()], &bytes[spare_at.clone()]));
@@ -277,6 +283,7 @@ impl<S: Store> EmuNand<S> {
                 bytes[data_at].copy_from_slice(data);
                 let (given, rest) = bytes[spare_at.clone()].split_at_mut(spare.len());
                 given.copy_from_slice(spare);
+                // Spare bytes that were not given stay ones, as the contract says.
                 rest.fill(0xFF);
                 Checks::of::<S>(data, &bytes[spare_at])
             }
@@ -321,6 +328,7 @@ impl<S: Store> EmuNand<S> {
         let error = if record.has(flag::BROKEN) {
             return Ok(());
         } else if self.page_state(page).0 != state::ERASED {
+            // Two programs without an erase between them leave neither content.
             self.set_empty(page, state::UNCORRECTABLE);
             EmuError::ProgrammedTwice(page)
         } else if self.geometry.program_order == ProgramOrder::Ascending
@@ -348,10 +356,12 @@ impl<S: Store> EmuNand<S> {
         if interrupted == Some(false) {
             return Err(EmuError::Interrupted);
         }
+        // The age of a block's data counts from the first program after an erase.
         if record.next_page == 0 {
             record.first_program_ns = self.body.time.now_ns();
         }
         record.programs = record.programs.saturating_add(1);
+        // A torn page counts as passed: only an erase makes it usable again.
         record.next_page = record.next_page.max(page.0 % self.geometry.pages_per_block + 1);
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
@@ -512,6 +522,7 @@ impl<S: Store> Nand for EmuNand<S> {
                 return Err(error);
             }
         };
+        // Only behind the read. This check may damage the target, and a copy whose read fails must leave it as it was.
         self.check_programmable(to, &self.body.record(to_block))?;
         self.make_room(to)?;
         self.body.counts.copies += 1;
@@ -527,6 +538,7 @@ impl<S: Store> Nand for EmuNand<S> {
         let cut = self.body.power.op(OpKind::Erase, self.geometry.paired_pages);
         self.body.counts.erases += 1;
         self.body.time.erase(self.geometry.die_of(block));
+        // As for a program: nobody is left to be told of a failure or an interruption.
         if let Some(outcome) = cut {
             self.leave_torn_erase(block, outcome);
             return Err(EmuError::PowerCut);

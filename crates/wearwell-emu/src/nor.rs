@@ -179,6 +179,7 @@ impl<S: Store> EmuNor<S> {
                 self.inverted(block)[..erased].fill(0);
             }
             CutOutcome::NorEraseNoise { seed } => place(seed).fill(self.inverted(block)),
+            // Inverted bits are zero when they are erased.
             _ => self.inverted(block).fill(0),
         }
         // If the process ends before the flag is cleared, the erase is torn when the image is opened.
@@ -217,6 +218,8 @@ impl<S: Store> EmuNor<S> {
         let cut = self.body.power.op(OpKind::NorProgram, PAIRED_PAGES);
         let mut record = self.body.record(at.block);
         record.programs = record.programs.saturating_add(1);
+        // A block takes many programs between two erases. Their number stands for the cycle, so that each of them draws
+        // anew.
         let programs = record.programs as u32;
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, at.block.0, programs);
         if fails && cut.is_none() {
@@ -230,9 +233,11 @@ impl<S: Store> EmuNor<S> {
             }
             None | Some(CutOutcome::NorProgramAll) => self.clear_bits(at, bytes, || 0),
             Some(CutOutcome::NorProgramSome { seed }) => self.clear_some_bits(at, bytes, seed),
+            // Only `NorProgramNone` is left.
             Some(_) => {}
         }
         if cut.is_some() {
+            // All banks lose their power with this one.
             self.tear_erases(None);
             return Err(EmuError::PowerCut);
         }
@@ -282,6 +287,7 @@ impl<S: Store> Nor for EmuNor<S> {
         self.check_bytes(at, buf.len())?;
         self.pass();
         let bank = self.geometry.bank_of(at.block);
+        // Behind `pass`, which may have ended the erase of this block.
         if self.in_progress(bank).is_some_and(|erase| erase.block == at.block) {
             return self.body.refuse(EmuError::BlockErasing(at.block));
         }
@@ -332,6 +338,7 @@ impl<S: Store> Nor for EmuNor<S> {
         self.body.put_record(block, &record);
         self.erases[bank.0 as usize] = Some(Erase { block, calls_left: self.erase_calls, fails, ended: false });
         if cut.is_some() {
+            // The new erase is in the list already, so it is torn like those of other banks.
             self.tear_erases(cut);
             return Err(EmuError::PowerCut);
         }
@@ -345,6 +352,8 @@ impl<S: Store> Nor for EmuNor<S> {
             return true;
         }
         self.pass();
+        // A poll is a step at which a cut can hit the erase. The bank counts as ready then, and `erase_finish` has the
+        // error.
         self.in_progress(bank).is_none() || self.erase_goes_on().is_err()
     }
 
@@ -355,6 +364,7 @@ impl<S: Store> Nor for EmuNor<S> {
         }
         self.pass();
         if self.in_progress(bank).is_some() {
+            // The wait is a step as well. Otherwise no cut could hit the erases of a caller that never polls.
             self.erase_goes_on()?;
             self.body.time.wait_erase(bank);
             self.end_erase(bank.0 as usize);

@@ -240,11 +240,13 @@ impl Power {
         let number = self.ops;
         self.ops += 1;
         let is_due = |cut: &mut PowerCut| cut.at_op <= number;
+        // The switch comes first. An armed cut stays armed then.
         let cut = if self.switched.0.load(Ordering::Relaxed) {
             PowerCut { at_op: number, outcome: CutOutcome::Seeded { seed: number } }
         } else {
             self.cut.take_if(is_due)?
         };
+        // Also where the operation happens as a whole: the caller gets no answer.
         self.off = true;
         Some(match cut.outcome {
             CutOutcome::Seeded { seed } => CutOutcome::seeded(kind, paired_pages, seed),

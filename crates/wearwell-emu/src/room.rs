@@ -68,6 +68,7 @@ impl Room {
     pub(crate) fn release(&mut self, range: Range<usize>) {
         for block in range.start.div_ceil(BLOCK_BYTES)..range.end / BLOCK_BYTES {
             let (word, bit) = (block / 64, 1 << (block % 64));
+            // A block may be erased again before the next sync. It counts once.
             self.released_blocks += usize::from((self.released[word] | self.durable[word]) & bit == 0);
             self.released[word] |= bit;
         }
@@ -127,6 +128,7 @@ impl Room {
 
     #[cold]
     fn ask(&mut self, file: &File, wanted: Range<usize>) -> io::Result<()> {
+        // The block before has space, so the chip is probably being filled in order.
         let fills = wanted.start > 0 && self.is_known(wanted.start - 1);
         let end = if fills { wanted.end.next_multiple_of(PIECE_BLOCKS) } else { wanted.end };
         let blocks = wanted.start..end.min(self.chip_bytes.div_ceil(BLOCK_BYTES));

@@ -118,6 +118,7 @@ impl Timeline {
     /// Starts a host command that arrives at `arrival_ns`. The controller starts it then, or now if now is later.
     pub fn begin_command(&mut self, arrival_ns: u64) {
         self.advance_to(arrival_ns);
+        // A command without operations is complete at once.
         self.completion_ns = self.now_ns;
     }
 
@@ -208,6 +209,7 @@ impl Timeline {
             }
             b.erase_end_ns = start.saturating_add(costs.erase_ns);
             b.free_ns = b.erase_end_ns;
+            // The command does not wait for the erase, so it is not a part of `completion_ns`.
             self.last_end_ns = self.last_end_ns.max(b.free_ns);
         }
     }
@@ -221,6 +223,7 @@ impl Timeline {
             self.occupy(to, start.saturating_add(spans.read_ns + spans.program_ns));
             return;
         }
+        // `now` stays as it is, because the controller does not wait for a copy.
         let read = self.read_timed(spans, from);
         let ready = read.max(self.banks[to.0 as usize].free_ns);
         let loaded = self.transfer(spans, to, ready);
@@ -231,10 +234,12 @@ impl Timeline {
     fn read_timed(&mut self, spans: Spans, bank: BankAddr) -> u64 {
         let now = self.now_ns;
         let b = self.banks[bank.0 as usize];
+        // An erase with an operation behind it is not suspended: the read would overtake that operation.
         let suspends = now < b.erase_end_ns && b.erase_end_ns == b.free_ns;
         let suspend_ns = if suspends { self.costs.as_ref().and_then(|costs| costs.suspend_ns) } else { None };
         let Some(suspend_ns) = suspend_ns else {
             let end = self.transfer(spans, bank, now.max(b.free_ns).saturating_add(spans.read_ns));
+            // The page stays in the die's register until it has left over the channel.
             self.banks[bank.0 as usize].free_ns = end;
             return end;
         };

@@ -127,6 +127,7 @@ pub trait Nand {
         let NandGeometry { page_bytes, spare_bytes, .. } = self.geometry();
         let mut cells = vec![0; (page_bytes + spare_bytes) as usize];
         let (data, beside) = cells.split_at_mut(page_bytes as usize);
+        // The source comes first: a read that fails leaves the target as it was.
         let report = self.read(from, data, beside)?;
         self.program(to, data, beside)?;
         if !spare.is_empty() {

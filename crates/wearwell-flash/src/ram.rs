@@ -109,6 +109,7 @@ impl RamNand {
             ProgramOrder::Ascending => self.pages_of(self.geometry.block_of(page))?.start,
             ProgramOrder::Any => at,
         };
+        // Pages that were skipped are closed with this one.
         self.passed[first..=at].fill(true);
         Ok(())
     }

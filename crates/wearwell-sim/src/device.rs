@@ -216,6 +216,7 @@ impl Device {
     /// Cuts the power `after_ops` state-changing operations of the chip from now. The operation that is hit is torn,
     /// with an outcome drawn from the seed.
     pub fn cut_power(&mut self, after_ops: u64, seed: u64) {
+        // A sum that saturates is a number that no operation reaches.
         let at_op = self.engine.ops().saturating_add(after_ops);
         self.engine.arm(PowerCut { at_op, outcome: CutOutcome::Seeded { seed } });
     }
@@ -254,6 +255,7 @@ impl Device {
 }
 
 fn restart(chip: &mut impl EmuChip) {
+    // A cut that was armed before must not hit the mount.
     chip.arm(None);
     chip.power_on();
 }

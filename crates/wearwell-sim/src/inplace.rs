@@ -87,6 +87,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
         }
         let bad_blocks = geometry.blocks as usize - good.len();
         check_capacity(logical_pages, geometry.pages(), bad_blocks as u64 * u64::from(geometry.pages_per_block))?;
+        // The capacity was checked against the good blocks, so there are as many as this takes.
         let spares = good.split_off(logical_pages.div_ceil(geometry.pages_per_block) as usize);
         Ok(Self {
             chip,
@@ -173,6 +174,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
                     self.stats.merge_reads += 1;
                     self.load(piece.lpn)?;
                 }
+                // A part of a page does not bring back the rest.
                 Content::Lost => return Err(FtlError::Unreadable { lpn: piece.lpn }),
             }
         }
@@ -186,6 +188,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
     fn write_piece(&mut self, piece: Piece, data: &[u8]) -> Result<(), FtlError> {
         let (segment, slot) = self.split(piece.lpn);
         let block = self.home[segment];
+        // The block has failed, and there was no spare to take its place.
         if self.bad[block.0 as usize] {
             return Err(self.worn_out());
         }
@@ -216,6 +219,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
         let others = loop {
             if failed {
                 if let Err(error) = self.replace(segment) {
+                    // While nothing was erased, the old block has all pages still.
                     if !is_on_flash {
                         self.lose(segment);
                     }
@@ -248,6 +252,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
                 continue;
             }
             match self.load(other) {
+                // Written back as it is, the page would read as good data.
                 Err(FtlError::Unreadable { .. }) => {
                     self.stats.lost_pages += 1;
                     self.set_content(other, Content::Lost);
@@ -262,6 +267,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
     /// Returns how many there are beside `lpn`.
     fn write_back(&mut self, segment: usize, lpn: Lpn) -> Result<u64, ErrorKind> {
         let block = self.home[segment];
+        // A spare block was erased when the device was formatted.
         if self.next[block.0 as usize] > 0 {
             self.chip.erase(block).map_err(|error| error.kind())?;
             self.chip.wait_erase(self.geometry.die_of(block));
@@ -293,6 +299,7 @@ impl<N: Nand, B: Payload> InPlaceFtl<N, B> {
     #[cold]
     fn replace(&mut self, segment: usize) -> Result<(), FtlError> {
         let block = self.home[segment];
+        // Noted before the mark is written, which may fail.
         self.bad[block.0 as usize] = true;
         self.stats.retired_segments += 1;
         self.chip.mark_bad(block).map_err(|error| FtlError::Chip(error.kind()))?;
@@ -459,6 +466,7 @@ impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
             free_segments: self.spares.len() as u32,
             // Every page of a segment read and programmed, the page merged, an erase; blocks that fail excepted.
             max_ops_per_host_page: 2 * u64::from(self.geometry.pages_per_block) + 2,
+            // A block has 4 bytes of `next`, 4 of `erases` and 1 of `bad`.
             table_bytes: self.content.len() as u64 + self.home.len() as u64 * 4 + u64::from(self.geometry.blocks) * 9,
         }
     }

@@ -111,6 +111,7 @@ impl<N: Nand, B: Payload> Log for PlainLog<N, B> {
         for block in self.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }
+        // A NOR chip that only counts erases in the background.
         if self.is_erasing_in(seg) {
             assert!(self.erasing.is_none(), "one erase at a time");
             self.erasing = Some(seg);

@@ -62,6 +62,7 @@ impl Decimal {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, rest) = text.split_at(end);
         let (whole, fraction) = match number.split_once('.') {
+            // A point needs decimals behind it.
             Some((_, "")) => return None,
             Some((whole, fraction)) => (whole, fraction.trim_end_matches('0')),
             None => (number, ""),
@@ -108,6 +109,7 @@ pub fn parse_size(text: &str) -> Result<u64, SizeError> {
 pub fn format_size(bytes: u64) -> String {
     for (name, factor) in UNITS {
         let hundredths = u128::from(bytes) * 100;
+        // Plain bytes are written without a unit, behind the loop.
         if bytes < factor || hundredths % u128::from(factor) != 0 || name == "B" {
             continue;
         }

@@ -76,6 +76,7 @@ impl WriteBuffer {
             Some(at) => at,
             None => {
                 assert!(!self.is_full(), "the caller makes room first");
+                // There are bytes for each entry that fits, so some are left.
                 let data = self.spare.pop().unwrap_or_default();
                 self.entries.push(Partial { lpn, stream, sectors: 0, data });
                 self.entries.len() - 1
@@ -248,6 +249,7 @@ pub(crate) trait Buffered: BlockDevice + Inspect {
             Ok(()) => self.buffer().give_back(entry),
             Err(FtlError::Unreadable { lpn }) if lpn == entry.lpn => {
                 self.note_loss(lpn);
+                // Another request may have pushed the page out. The host learns of it at its next flush (decision 15).
                 self.buffer().unreported.push(lpn);
                 self.buffer().give_back(entry);
                 return Ok(());

@@ -120,6 +120,7 @@ impl FreePool {
             .iter()
             .enumerate()
             .flat_map(|(bank, order)| order.members().map(move |place| Seg(bank as u32 * per_bank + place)));
+        // Of equally worn ones the lowest number, as in `next`.
         members.max_by_key(|&s| (erases(s), core::cmp::Reverse(s.0)))
     }
 }

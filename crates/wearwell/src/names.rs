@@ -29,6 +29,7 @@ impl<'a> Parts<'a> {
     /// The value of the parameter with this name.
     pub(crate) fn take(&mut self, name: &str) -> Option<&'a str> {
         let by_name = |part: &'a str| part.split_once('=').filter(|&(key, _)| key == name);
+        // Of two with the same name the first is taken. The other stays left over, so the text is refused.
         let value = match self.all.clone().find_map(by_name) {
             Some((_, value)) => value,
             None => self.in_order.find(|part| !part.contains('='))?,

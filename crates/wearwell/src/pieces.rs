@@ -54,6 +54,7 @@ use long_division as split;
 #[cfg(any(test, not(target_pointer_width = "64")))]
 fn long_division(sector: u64, per_page: u32) -> (Lpn, u32) {
     let (high, low) = ((sector >> 16) as u32, sector as u32 & 0xFFFF);
+    // A remainder is less than a page, below 2¹⁶ sectors, so the shift loses nothing.
     let rest = ((high % per_page) << 16) | low;
     (Lpn(((high / per_page) << 16) + rest / per_page), rest % per_page)
 }
@@ -78,6 +79,7 @@ pub fn pieces(at: Sectors, sectors_per_page: u32) -> impl Iterator<Item = Piece>
 pub fn parts(at: Sectors, page_sectors: u32, stores: bool, data: &[u8]) -> impl Iterator<Item = (Piece, &[u8])> {
     let mut rest = data;
     pieces(at, page_sectors).map(move |piece| {
+        // `check` has compared the lengths, so no piece ends behind the data.
         let (part, behind) = rest.split_at(if stores { piece.bytes() } else { 0 });
         rest = behind;
         (piece, part)
@@ -94,6 +96,7 @@ pub fn parts_mut(
 ) -> impl Iterator<Item = (Piece, &mut [u8])> {
     let mut rest = data;
     pieces(at, page_sectors).map(move |piece| {
+        // `rest` is taken out, because each part outlives the turn that splits it off.
         let (part, behind) = core::mem::take(&mut rest).split_at_mut(if stores { piece.bytes() } else { 0 });
         rest = behind;
         (piece, part)

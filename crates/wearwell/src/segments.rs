@@ -322,6 +322,7 @@ impl Segments {
             panic!("only what holds data can fade or fail")
         };
         let was_sound = *known == Health::Sound;
+        // The worst that is known stays: a failing segment whose data also fades is retired all the same.
         *known = health.max(*known);
         let is_new = was_sound && *known != Health::Sound;
         self.unsound += u32::from(is_new);
@@ -349,6 +350,7 @@ impl Segments {
     pub(crate) fn transfer(&mut self, from: Seg, to: Seg, pages: u32) {
         self.rows[from.index()].valid -= pages;
         self.rows[to.index()].valid += pages;
+        // Ages are kept by segment, so the destination takes over that of its source (decision 16).
         self.newest[to.index()] = self.newest[to.index()].max(self.newest[from.index()]);
     }
 

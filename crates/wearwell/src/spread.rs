@@ -32,6 +32,7 @@ impl EraseSpread {
     /// Counts an erase of a segment, which now has been erased so often, as `all` good segments show.
     pub(crate) fn count_erase(&mut self, erases: u32, all: impl Iterator<Item = u32>) {
         self.max = self.max.max(erases);
+        // This segment was one of the least worn, and no longer is.
         if erases - 1 == self.min {
             self.at_min = self.at_min.saturating_sub(1);
             if self.at_min == 0 {

@@ -39,6 +39,7 @@ impl Tournament {
             // Nodes 2i and 2i + 1 are siblings.
             let min = self.tree[node].min(self.tree[node ^ 1]);
             node /= 2;
+            // Above a minimum that has not changed, nothing changes.
             if self.tree[node] == min {
                 break;
             }

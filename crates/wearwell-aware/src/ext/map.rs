@@ -61,6 +61,7 @@ impl<S: Source> MapReader<'_, S> {
     pub(super) fn follow_extents(&mut self, root: &[u8; ROOT_BYTES]) -> Result<(), ExtError> {
         let depth = u16_at(root, 6);
         let entries = usize::from(u16_at(root, 2));
+        // The head of the tree takes the room of an entry.
         if !begins_tree(root) || depth > MAX_DEPTH || entries > ROOT_BYTES / EXTENT_BYTES - 1 {
             return Err(ExtError::Map);
         }
@@ -74,6 +75,7 @@ impl<S: Source> MapReader<'_, S> {
     fn follow_entry(&mut self, entry: &[u8], depth: u16) -> Result<(), ExtError> {
         // The upper half of the address stands before the lower one in an extent, and behind it in an index.
         let (high, low) = if depth == 0 { (6, 8) } else { (8, 4) };
+        // Volumes of 2³² blocks are not followed.
         if u16_at(entry, high) != 0 {
             return Err(ExtError::Map);
         }
@@ -121,6 +123,7 @@ impl<S: Source> MapReader<'_, S> {
             let level = place.saturating_sub(DIRECT - 1) as u32;
             self.follow_pointer(u32_at(pointer, 0), level, &mut left)?;
         }
+        // A map that ends before its file does is not that of a journal.
         if left == 0 { Ok(()) } else { Err(ExtError::Map) }
     }
 
@@ -129,6 +132,7 @@ impl<S: Source> MapReader<'_, S> {
         if *left == 0 {
             return Ok(());
         }
+        // A journal has no holes, so a pointer of 0 is an error.
         self.add(block, 1)?;
         if level == 0 {
             *left -= 1;
@@ -164,6 +168,7 @@ impl<S: Source> MapReader<'_, S> {
             return Err(ExtError::Map);
         }
         for known in self.runs.as_mut_slice() {
+            // Both runs end within the volume, so no sum wraps.
             if known.end() == run.start {
                 known.blocks += run.blocks;
                 return Ok(());

@@ -151,6 +151,7 @@ struct Fields {
 
 impl Fields {
     fn parse(sector: &Sector) -> Result<Self, BootError> {
+        // The jump instruction is a short one with a no-op behind it, or a near one.
         if !has_signature(sector) || !matches!(sector, [0xEB, _, 0x90, ..] | [0xE9, ..]) {
             return Err(BootError::NoBootSector);
         }

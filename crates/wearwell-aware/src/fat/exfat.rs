@@ -111,6 +111,7 @@ impl Layout {
         let clusters = u32_at(boot, 92);
         let cluster_sectors = scale << cluster_log;
         let end = heap + u64::from(clusters) * u64::from(cluster_sectors);
+        // The boot region and its backup come first, then the tables, then the clusters.
         if fat < u64::from(2 * BACKUP * scale) || tables_end > heap || end > total || clusters == 0 {
             return Err(BootError::NoRoom { total, tables: heap });
         }
@@ -163,9 +164,11 @@ impl Layout {
         for lba in first..first + ROOT_SECTORS.min(u64::from(self.cluster_sectors)) {
             read(source, lba, &mut sector)?;
             for entry in sector.chunks_exact(ENTRY_BYTES) {
+                // A zero ends the directory.
                 if entry[0] == 0 {
                     return Ok(None);
                 }
+                // Bit 0 says which of the two tables the bitmap belongs to.
                 if entry[0] == BITMAP_ENTRY && (entry[1] & 1 != 0) == self.is_second_active {
                     return Ok(Some((u32_at(entry, 20), u64_at(entry, 24))));
                 }

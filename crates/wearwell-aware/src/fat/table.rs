@@ -56,6 +56,7 @@ impl Window {
             // The first bit is the first cluster's.
             Width::ExFat => (first_byte * 8 + u64::from(FIRST_CLUSTER), end_byte * 8 + u64::from(FIRST_CLUSTER)),
         };
+        // Entries 0 and 1 are no clusters, and a table may have more entries than the volume has clusters.
         let limit = |entry: u64| entry.clamp(u64::from(FIRST_CLUSTER), u64::from(geometry.cluster_end())) as u32;
         limit(first)..limit(end)
     }

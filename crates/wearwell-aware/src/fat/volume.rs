@@ -138,6 +138,7 @@ impl Volume {
         ledger: &mut Ledger,
     ) -> Result<Learned, FtlError> {
         let at = passing.at;
+        // A write makes its cluster live whatever the tables say: they may be older than the write.
         for cluster in self.clusters_in(at) {
             self.make_live(cluster, ledger);
             self.note_directory(cluster, passing, ledger);
@@ -182,6 +183,7 @@ impl Volume {
             let next = new.entry(cluster);
             if next != 0 {
                 self.make_live(cluster, ledger);
+                // Marks of an end are no clusters, and exFAT's bits are not, either.
                 if (FIRST_CLUSTER..self.geometry.cluster_end()).contains(&next) {
                     ledger.directories.follow(self.number, cluster, next);
                 }
@@ -189,6 +191,7 @@ impl Volume {
             // A cluster that was free before keeps its age.
             next == 0 && self.state(cluster) == State::Live
         });
+        // Where nothing was freed, no other table has to be read.
         if freed == NO_ENTRIES {
             return Ok(Learned::Known);
         }
@@ -198,6 +201,7 @@ impl Volume {
             self.keep_free_elsewhere(passing, table, index, &mut freed)?;
         }
         for cluster in members(&freed, range) {
+            // What the cluster holds next may be a file.
             ledger.directories.forget(self.number, cluster);
             // The `commit` right behind this write makes what is old dead.
             let state = if mode == Mode::Paper { State::Old } else { State::Young };
@@ -279,6 +283,7 @@ impl Volume {
         let page_sectors = u64::from(inner.page_bytes()) / SECTOR as u64;
         let mut from = 0;
         let mut done = 0;
+        // The count ends the loop without a search behind the last run.
         while self.states.count(State::Old) > 0 {
             let Some(run) = self.states.next_run(from, State::Old) else { break };
             let g = &self.geometry;

@@ -62,6 +62,7 @@ impl Header {
         if ![128, 256, 512].contains(&header.entry_bytes) {
             return Err(bad("size of an entry"));
         }
+        // Both numbers have 32 bits on the disk, so the product fits.
         if header.entries * header.entry_bytes > ENTRIES_BYTES_MAX {
             return Err(bad("number of entries"));
         }
@@ -119,9 +120,11 @@ fn entries(source: &mut impl Source, header: &Header, layout: &mut Layout) -> Re
         let bytes = &sector[..left.min(SECTOR as u64) as usize];
         digest.update(bytes);
         left -= bytes.len() as u64;
+        // The size of an entry divides that of a sector, so no entry lies in two.
         for entry in bytes.chunks_exact(header.entry_bytes as usize) {
             let (first, last) = (u64_at(entry, 32), u64_at(entry, 40));
             if entry[..16] != [0; 16] && first <= last {
+                // A partition outside this range holds nothing, and still excludes what overlaps it.
                 let is_usable = first >= header.first_usable && last <= header.last_usable;
                 let holds = if is_usable { holds(entry) } else { Holds::Other };
                 layout.add(Partition { start: first, sectors: (last - first).saturating_add(1), holds }, sectors);

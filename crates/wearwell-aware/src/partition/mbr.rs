@@ -61,6 +61,7 @@ impl Table {
 pub(super) fn find(source: &mut impl Source, table: &Table, layout: &mut Layout) -> Result<(), PartitionError> {
     let sectors = source.sectors();
     let mut result = Ok(());
+    // One list for all chains: there is room to watch as many tables as it holds.
     let mut seen = List::default();
     for entry in table.0.iter().filter(|entry| entry.kind != EMPTY) {
         if EXTENDED.contains(&entry.kind) {

@@ -181,6 +181,7 @@ impl Layout {
 
 /// Reads the partition tables. After an error there are no partitions, but `layout` still has the sectors to watch.
 pub(crate) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
+    // Also where nothing is found: a partition table may be written there later.
     layout.watch.point(0);
     let found = find_all(source, layout);
     if found.is_err() {
@@ -193,6 +194,7 @@ pub(crate) fn find(source: &mut impl Source, layout: &mut Layout) -> Result<(), 
 fn find_all(source: &mut impl Source, layout: &mut Layout) -> Result<(), PartitionError> {
     let sectors = source.sectors();
     let first = read(source, 0)?;
+    // exFAT is told by its name alone. Its numbers are checked when the volume is opened.
     let is_volume = Geometry::parse(&first, 0, sectors).is_ok() || exfat::has_name(&first);
     match mbr::Table::parse(&first, sectors).filter(|table| !table.is_empty()) {
         // A volume whose first sector later got a partition table still has the fields of a boot sector.

@@ -35,6 +35,7 @@ impl<S: Store> EmuNand<S> {
     fn pairs_of(&self, page: PageAddr) -> impl Iterator<Item = PageAddr> + use<S> {
         let in_group = page.0 % self.geometry.pages_per_block % self.geometry.paired_pages;
         let programmed = |&earlier: &PageAddr| self.page_state(earlier).0 != state::ERASED;
+        // Collected, because the caller changes pages while it goes through them.
         let pairs: Vec<PageAddr> = (page.0 - in_group..page.0).map(PageAddr).filter(programmed).collect();
         pairs.into_iter()
     }
@@ -92,6 +93,7 @@ impl<S: Store> EmuNand<S> {
             CutOutcome::EraseUncorrectable => self.finish_erase(block, state::UNCORRECTABLE, 0),
             CutOutcome::EraseMixed { seed } => self.mix_pages(block, seed),
             CutOutcome::EraseWeak => self.finish_erase(block, state::ERASED, flag::WEAK_ERASE),
+            // Only `EraseDone` is left: `Power::op` replaces outcomes that an erase cannot have.
             _ => self.finish_erase(block, state::ERASED, 0),
         }
     }
@@ -108,10 +110,12 @@ impl<S: Store> EmuNand<S> {
                 0 => {}
                 1 => self.set_empty(page, state::UNCORRECTABLE),
                 2 if self.page_state(page).0 == state::PROGRAMMED => self.let_fail_later(page, &mut draw),
+                // Also a page that was to fail later and is not whole.
                 _ => self.set_empty(page, state::LOOKS_ERASED),
             }
         }
         record.flags |= flag::FRAGILE;
+        // Only another erase makes the block usable.
         record.next_page = self.geometry.pages_per_block;
         self.body.put_record(block, &record);
     }

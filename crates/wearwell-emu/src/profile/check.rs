@@ -8,6 +8,7 @@ impl ChipProfile {
     /// # Errors
     /// [`ProfileError::Invalid`] with the first thing found.
     pub fn validate(&self) -> Result<(), ProfileError> {
+        // The shape comes first: once it is in its bounds, the products of the other checks are, too.
         match self
             .shape_fault()
             .or_else(|| self.kind_fault())
@@ -109,6 +110,7 @@ impl ChipProfile {
             ("erase_us", t.erase_us),
             ("suspend_us", t.suspend_us.unwrap_or(0.0)),
         ] {
+            // NaN lies in no range, so it is refused here as well.
             if !(0.0..=HOUR_US).contains(&value) {
                 return Some(format!("times.{what} is {value}: it must be from 0 to {HOUR_US}"));
             }

@@ -76,6 +76,7 @@ fn unknown(text: &str, list: &[(&'static str, &'static str)]) -> ValueError {
     let given = base(text);
     if let Some(&(form, _)) = list.iter().find(|(form, _)| base(form) == given) {
         return match form.split_once(':') {
+            // Forms show a number by an example, and everything else by a word.
             Some((_, numbers)) if numbers.starts_with(|c: char| c.is_ascii_digit()) => ValueError::Number { form },
             Some(_) => ValueError::Form { form },
             None => ValueError::NoNumber { form },

@@ -37,6 +37,7 @@ impl Future {
     #[must_use]
     pub fn shuffled(&self, mut draw: impl FnMut(u32) -> u32) -> Self {
         let mut dies = self.dies.clone();
+        // Fisher and Yates's shuffle: every order is equally likely.
         for i in (1..dies.len()).rev() {
             dies.swap(i, draw(i as u32 + 1) as usize);
         }

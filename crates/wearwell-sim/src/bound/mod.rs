@@ -153,6 +153,7 @@ struct Bench {
 impl Bench {
     fn new(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Self, BoundError> {
         let mut config = config.clone();
+        // `ends` also takes runs of other engines. Which pages are written does not depend on how they are placed.
         config.engine.ftl = Engine::Page;
         config.engine.place = Placement::Single;
         config.engine.which = VictimPolicy::Greedy;
@@ -201,6 +202,7 @@ impl Bench {
 pub fn ends(config: &RunConfig, trace: Option<&Trace>, progress: &mut dyn Progress) -> Result<Ends, BoundError> {
     let bench = Bench::new(config, trace, progress)?;
     let found = bench.search_groups(GAP_GROUPS, progress)?;
+    // It may lie above `single`. `closed` finds no gap then.
     let bound = found.iter().map(|&(_, wa)| wa).fold(f64::INFINITY, f64::min);
     Ok(Ends { single: bench.single()?, bound })
 }
@@ -216,6 +218,7 @@ pub fn search(
     wanted: &Wanted,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Bound>, BoundError> {
+    // What needs no run is checked before the first one.
     if !(2..=Groups::MOST).contains(&wanted.most_groups) {
         return Err(BoundError::Groups { groups: wanted.most_groups });
     }
@@ -224,6 +227,7 @@ pub fn search(
     }
     let bench = Bench::new(config, trace, progress)?;
     let segments = bench.replay.shape()?.segments;
+    // `sorted-runs` keeps one segment free beside those that are open.
     if let Some(&open) = wanted.open_segments.iter().find(|&&open| open == 0 || open >= segments) {
         return Err(BoundError::Open { open, segments });
     }

@@ -69,6 +69,7 @@ impl Groups {
     /// Placement and victims for these groups.
     pub fn policies(&self, future: &Arc<Future>) -> OwnPolicies {
         let last = Class(self.ends.len() as u8);
+        // `new` has asserted that there are few enough groups.
         let classes = ClassCount::new(self.count()).unwrap_or(ClassCount::ONE);
         OwnPolicies::default()
             .placement("nodap", classes, Nodap::new(self.clone(), Arc::clone(future)))
@@ -140,6 +141,8 @@ impl VictimSelection for LastGroupFirst {
         candidates.min_by_key(|&seg| {
             let is_last = segments.class(seg) == self.last;
             let cost = segments.valid(seg) + if is_last { 0 } else { wasted };
+            // Of equal costs the last group comes first. Its pages live on, and those of other groups are about to die.
+            // Then ties go as in every policy: to the least worn segment, then to the lowest number.
             (cost, !is_last, segments.erases(seg), seg.0)
         })
     }
@@ -188,6 +191,7 @@ impl Search {
         // A group is added even if it costs more: the least is sought among those with as many groups.
         let (mut best, mut least) = (self.best.clone(), f64::INFINITY);
         self.try_all(with_one_more, cost, progress, (&mut best, &mut least))?;
+        // `best` changes while ends are tried, so each end is moved from the best place so far.
         for step in Self::ROUNDS {
             for at in 0..best.ends.len() {
                 let moved = [1.0 / step, step].map(|by| best.with_ends_moved(at..at + 1, by));
@@ -196,6 +200,7 @@ impl Search {
             let moved = [1.0 / step, step].map(|by| best.with_ends_moved(0..best.ends.len(), by));
             self.try_all(moved.into(), cost, progress, (&mut best, &mut least))?;
         }
+        // The next group is added to these ends.
         self.best = best.clone();
         Ok((best, least))
     }
@@ -208,6 +213,7 @@ impl Search {
         progress: &mut dyn Progress,
         (best, least): (&mut Groups, &mut f64),
     ) -> Result<(), RunError> {
+        // The costs come in the order of `tried`, however many run at once. So ties fall alike on every machine.
         let costs: Vec<_> = tried.par_iter().map(cost).collect();
         self.done += tried.len() as u64;
         for (groups, cost) in tried.into_iter().zip(costs) {

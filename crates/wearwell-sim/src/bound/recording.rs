@@ -31,6 +31,7 @@ impl Recording {
         let shared = Shared::default();
         let own = OwnPolicies::default().placement("single", ClassCount::ONE, Recorder { shared: shared.clone() });
         let report = run_by(config, trace, own, progress)?;
+        // The recorder went into the engine, so what it wrote down is read through what both share.
         let Recording { writes, discards, .. } = std::mem::take(&mut *shared.lock());
         // The counters start when the fill is done.
         let first = writes.len().saturating_sub(report.counters.host_programs as usize);

@@ -75,12 +75,15 @@ impl Device {
     /// Empties the segment with the fewest valid pages into `copies`. False if nothing can be gained.
     fn empty_one(&mut self, copies: &mut Vec<u32>) -> bool {
         let used = (0..self.valid.len()).filter(|&s| !self.is_free[s]);
+        // A segment that is valid in all its slots gains nothing.
         let Some(victim) = used.min_by_key(|&s| self.valid[s]).filter(|&s| self.valid[s] < self.slots) else {
             return false;
         };
         let first = victim as u32 * self.slots;
+        // Slots behind `filled` may still name pages of an earlier filling.
         for slot in first..first + self.filled[victim] {
             let page = self.page_at[slot as usize];
+            // The newest version of the page may lie elsewhere by now.
             if self.slot_of[page as usize] == slot {
                 self.invalidate(page);
                 copies.push(page);
@@ -102,6 +105,7 @@ impl Device {
             }
             self.is_free[segment] = false;
             self.free -= 1;
+            // The last segment may stay filled in part. Nothing is added to it later, because it is not free any more.
             let filled = (count - taken.len()).min(self.slots as usize) as u32;
             self.filled[segment] = filled;
             let first = segment as u32 * self.slots;
@@ -126,6 +130,7 @@ pub(super) fn sorted_runs(recording: &Recording, future: &Future, shape: &Limits
         let end = if is_counted { writes.len() } else { recording.half() };
         let mut wanted = (open_segments as usize * slots as usize).min(end - at);
         let mut copies = Vec::new();
+        // First: what has died as a whole since the last phase costs no copy.
         device.release_dead();
         // One segment stays free beside those that the phase fills. Each round empties one or halves the writes, so
         // this ends.
@@ -163,22 +168,26 @@ fn write_phase(
     let deaths = copies.iter().map(|&page| device.dies[page as usize]);
     let deaths: Vec<u32> = deaths.chain((0..writes.len()).map(|i| future.dies((clock + i) as u64))).collect();
     let mut by_death: Vec<usize> = (0..deaths.len()).collect();
+    // The sort is stable. Of equal deaths copies come first, and writes stay in their order.
     by_death.sort_by_key(|&item| deaths[item]);
     let taken = device.take_slots(deaths.len());
     let mut slots = vec![NOWHERE; deaths.len()];
     for (item, slot) in by_death.into_iter().zip(taken) {
         slots[item] = slot;
     }
+    // Before the writes: a write of the same page in this phase makes its copy invalid.
     for (&page, &slot) in copies.iter().zip(&slots) {
         device.bind(page, slot);
     }
     for (i, (&page, &slot)) in writes.iter().zip(&slots[copies.len()..]).enumerate() {
         while let Some(&(_, discarded)) = discards.next_if(|(at, _)| *at as usize <= clock + i) {
+            // A given recording may discard a page that it never writes.
             if (discarded as usize) < device.slot_of.len() {
                 device.invalidate(discarded);
             }
         }
         device.bind(page, slot);
+        // Kept for a later phase, which may have to copy the page.
         device.dies[page as usize] = future.dies((clock + i) as u64);
     }
 }

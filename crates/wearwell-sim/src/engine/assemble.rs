@@ -135,6 +135,7 @@ impl EnginePlan {
     /// four bytes a page in each direction, and each block takes a few dozen bytes.
     fn check_memory(&self) -> Result<(), EngineError> {
         let (physical_pages, table_bytes) = (self.spec.chip.pages(), self.table_bytes());
+        // A trial: the space is given back at once.
         let has_room = usize::try_from(table_bytes).is_ok_and(|len| Vec::<u8>::new().try_reserve_exact(len).is_ok());
         if has_room { Ok(()) } else { Err(EngineError::Memory { physical_pages, table_bytes }) }
     }
@@ -206,6 +207,7 @@ impl EnginePlan {
     {
         let begun = match begin {
             Begin::Format => InPlaceFtl::<C, C::Payload>::format_with_payload(chip, self.logical_pages),
+            // What is valid is not recorded on flash.
             Begin::Mount => Err(MountError::NoRecords),
         };
         Ok(self.hand_over(begun.map_err(|error| self.not_made(error, begin))?, None, tenant))
@@ -227,6 +229,7 @@ impl EnginePlan {
         let page_bytes = u64::from(self.spec.chip.page_bytes);
         match error {
             MountError::Config(ConfigError::TooLarge { physical_pages, reserve_pages, .. }) => {
+                // In bytes, as `--logical` is given.
                 EngineError::LogicalTooLarge {
                     logical_bytes: self.logical_bytes,
                     physical_bytes: physical_pages * page_bytes,

@@ -182,6 +182,7 @@ impl State {
         for (page, stream) in writes {
             let known = &mut self.pages[page as usize];
             let last_write = (known.announced != NEVER).then_some(known.announced);
+            // At once, because a page may come twice in a batch. The second row names the first as the last write.
             known.announced = self.announced;
             let (lpn, old_class) = (Lpn(page as u32), known.class);
             self.host_rows.push(HostRow { lpn, stream, clock: self.announced, last_write, old_class });
@@ -239,6 +240,7 @@ impl ClassPlacement for Batched {
     fn copied(&mut self, copy: Copied) -> Class {
         let Copied { lpn, clock, victim, from, victim_utilization, device_utilization } = copy;
         let mut state = self.lock();
+        // A page of the engine's own, which the policy is not asked about.
         if lpn.0 as usize >= state.pages.len() {
             return Class(0);
         }

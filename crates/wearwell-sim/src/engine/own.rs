@@ -57,6 +57,7 @@ impl OwnPolicies {
     #[must_use]
     pub fn placement(self, name: &str, classes: ClassCount, policy: impl ClassPlacement + Send + 'static) -> Self {
         let placement = OwnPlacement { name: name.to_owned(), classes, policy: Box::new(policy) };
+        // Writes are announced to the placement in force only.
         Self { placement: Some(placement), batched: None, ..self }
     }
 

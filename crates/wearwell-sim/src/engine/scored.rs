@@ -103,6 +103,7 @@ impl Candidates {
 
     /// A candidate has lost a page.
     fn lose(&mut self, seg: Seg, segments: &Segments) {
+        // The engine tells of candidates only, so the segment has a row.
         let row = self.places[seg.index()] as usize;
         self.columns[CandidateColumn::ValidPages as usize][row] = i64::from(segments.valid(seg));
         self.columns[CandidateColumn::Invalidated as usize][row] = segments.invalidated(seg) as i64;
@@ -118,6 +119,7 @@ impl Candidates {
         for column in &mut self.columns {
             column.swap_remove(row as usize);
         }
+        // The last row has moved to this place, unless it is the one that is gone.
         if (row as usize) < self.len() {
             let moved = self.segment(row as usize);
             self.places[moved.index()] = row;
@@ -190,10 +192,12 @@ impl VictimSelection for Scored {
             return self.best_of(|_| true);
         }
         let mut rows: Vec<usize> = (0..self.scores.len()).collect();
+        // Only the best need an order. This brings them to the front without one.
         if most < rows.len() {
             rows.select_nth_unstable_by(most, |&a, &b| self.order(a, b));
             rows.truncate(most);
         }
+        // The best comes last, where `pop` finds it.
         rows.sort_unstable_by(|&a, &b| self.order(b, a));
         self.next = rows.iter().map(|&row| self.candidates.segment(row)).collect();
         self.next.pop()

@@ -81,6 +81,7 @@ impl EngineSpec {
             StreamSource::Host => Streams::NONE,
             StreamSource::Inferred => Streams::DEFAULT,
         };
+        // A plan bounds the seconds, so the product is far from the end of its type.
         Some(wearwell_aware::Config { mode, hold_us: (self.hold_s * 1e6) as u64, flushes: self.hold_flushes, streams })
     }
 
@@ -100,6 +101,7 @@ impl EngineSpec {
         if self.reclaim != Reclamation::AtOnce && !self.ftl.reclaims() {
             return Err(EngineError::Reclaim { ftl: self.ftl });
         }
+        // The marks of the chip's own paper come before our default, and what was asked for before both.
         let when = match (&self.when, &self.chip.watermark) {
             (Some(when), _) => *when,
             (None, Some(marks)) => CleaningTrigger::parse(&format!("watermark:{marks}"))

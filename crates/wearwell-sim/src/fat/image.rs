@@ -58,6 +58,7 @@ impl SparseImage {
         let content = &mut self.chunks[chunk].get_or_insert_with(empty)[place];
         let (words, _) = bytes.as_chunks::<WORD>();
         match content {
+            // Also where bytes were kept: their memory is given back.
             _ if words.iter().all(|word| *word == words[0]) => *content = Content::Repeated(words[0]),
             Content::Bytes(old) => **old = *bytes,
             Content::Repeated(_) => *content = Content::Bytes(Box::new(*bytes)),

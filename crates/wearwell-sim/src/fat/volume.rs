@@ -32,6 +32,7 @@ static VOLUME_TIME: VolumeTime = VolumeTime;
 impl TimeProvider for VolumeTime {
     fn get_current_date(&self) -> Date {
         let days = NOW_S.get() / 86_400;
+        // FAT's years end in 2107, so a hundred from the first one on fit.
         let (year, month, day) = (days / 336 % 100, days / 28 % 12, days % 28);
         Date { year: FIRST_YEAR + year as u16, month: month as u16 + 1, day: day as u16 + 1 }
     }
@@ -110,6 +111,7 @@ impl<D: Device> Volume<D> {
         let total_sectors = u32::try_from(sectors).map_err(|_| FatError::TooLarge { sectors })?;
         let options = options.total_sectors(total_sectors);
         let mut window = Window::new(&mut device);
+        // The mount has a window of its own, so nothing may stay in this one.
         fatfs::format_volume(&mut window, options)
             .and_then(|()| window.sync())
             .map_err(|reason| FatError::Format { sectors, reason })?;
@@ -124,6 +126,7 @@ impl<D: Device> Volume<D> {
         let window = Rc::new(RefCell::new(Window::new(device)));
         let options = FsOptions::new().time_provider(&VOLUME_TIME);
         let fs = FileSystem::new(Handle(Rc::clone(&window)), options).map_err(FatError::Mount)?;
+        // The roots of FAT12 and FAT16 cannot grow.
         if fs.fat_type() == FatType::Fat32 {
             window.borrow_mut().watch_root().map_err(FatError::Mount)?;
         }
@@ -282,6 +285,7 @@ impl<D: Device> Volume<D> {
         path: &str,
         act: impl FnOnce(&FileSystem<Handle<D>>) -> io::Result<T>,
     ) -> Result<T, FatError> {
+        // Also for operations that only read: the time depends on nothing but their number.
         self.now_s += OPERATION_S;
         NOW_S.set(self.now_s);
         let failed = |reason| FatError::Operation { operation, path: path.to_owned(), reason };

@@ -147,6 +147,7 @@ impl<D: Device> Window<D> {
 
     fn load(&mut self, sector: u64) -> io::Result<usize> {
         let mut bytes = [0; SECTOR];
+        // Before a slot is given up: a read that fails leaves the window as it was.
         self.read_device(sector, &mut bytes)?;
         let new = Slot { sector, dirty: false, used: 0, bytes };
         if self.slots.len() < SLOTS {
@@ -194,6 +195,7 @@ impl<D: Device> Read for Window<D> {
 impl<D: Device> Write for Window<D> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         let Some((sector, within)) = self.place() else { return Ok(0) };
+        // The file system writes an entry of the table as four bytes, and `follow` takes nothing else.
         if let Some(grown) = self.root.as_mut().and_then(|root| root.follow(self.position, data)) {
             self.fresh.extend(grown.clone());
             // What is there of these sectors belongs to what was in the cluster before.
@@ -202,6 +204,7 @@ impl<D: Device> Write for Window<D> {
         let whole = self.whole_sectors(sector, within, data.len());
         let count = if whole > 0 {
             let bytes = whole as usize * SECTOR;
+            // What is written now must not be cleared by `sync`.
             self.fresh.retain(|fresh| !(sector..sector + whole).contains(fresh));
             self.device.write(sector, &data[..bytes])?;
             self.unflushed = true;
@@ -213,6 +216,7 @@ impl<D: Device> Write for Window<D> {
             let slot = self.slot(sector)?;
             slot.bytes[within..within + count].copy_from_slice(&data[..count]);
             slot.dirty = true;
+            // A fresh sector was read as zeros, and holds something now. `sync` must not clear it any more.
             self.fresh.retain(|&fresh| fresh != sector);
             count
         };

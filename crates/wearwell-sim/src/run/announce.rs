@@ -11,6 +11,7 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
     pub(super) fn units_at_a_time(&self, unit_sectors: u64) -> usize {
         let Some(batched) = &self.announced_to else { return BATCH };
         let pages_per_unit = unit_sectors.div_ceil(self.sectors_per_page);
+        // A unit may be longer than a batch. It is announced whole.
         (batched.batch_pages() / pages_per_unit as usize).max(1)
     }
 
@@ -26,6 +27,7 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
     /// what is known of a page. With streams that may be wrong, every request is announced when it is done.
     pub(super) fn announce_requests(&self, requests: &[Request]) {
         let Some(batched) = &self.announced_to else { return };
+        // Reads and flushes ask the placement nothing, so a batch waits for the next write.
         let is_write = requests.first().is_some_and(|request| request.op == Op::Write);
         if !is_write || self.wrong_streams.is_some() || !batched.is_used_up() {
             return;

@@ -57,6 +57,7 @@ impl Clock {
 
     /// When the next command begins, if it touches `pages` pages.
     pub(super) fn next_ns(&self, pages: u64) -> u64 {
+        // The cast saturates, too. `has_run_out` tells of a clock that is full.
         let free_ns = self.last_ns.saturating_add((self.host_ns_per_page * pages as f64) as u64);
         free_ns.max(self.arrival_ns.unwrap_or(0))
     }
@@ -81,6 +82,8 @@ impl Clock {
     /// Ends the command, which has written `written_pages` pages.
     pub(super) fn end(&mut self, timeline: &Timeline, written_pages: u64) {
         self.last_ns = timeline.completion_ns();
+        // Taken, so that the next command does not count from it, too. A command never begins before its arrival, so
+        // the difference below is not negative.
         let since_ns = self.arrival_ns.take().unwrap_or(self.began_ns);
         self.latencies.add(self.last_ns - since_ns, written_pages);
     }

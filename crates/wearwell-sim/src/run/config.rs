@@ -123,6 +123,7 @@ impl Plan {
         let fill = config.fill.unwrap_or(if starts_empty { Percent::ZERO } else { Percent::FULL });
         // At most the logical pages, so it fits.
         let fill_pages = fill.of(u64::from(logical_pages)) as u32;
+        // A program formats a volume over the whole capacity, unless a fill bounds it.
         let range_pages = if is_program && config.fill.is_none() { logical_pages } else { fill_pages };
         let unit_bytes = config.unit_bytes.unwrap_or(page_bytes);
         // Traces and programs have no unit, but one that was given has to make sense.
@@ -181,6 +182,7 @@ fn check_pace(config: &RunConfig, trace: Option<&Trace>) -> Result<(), RunError>
         return Err(RunError::PaceWithoutTrace);
     }
     let chip = &config.engine.chip;
+    // A host with its own time has a clock even on a chip without times.
     if chip.times.is_none() && config.host_us_per_page <= 0.0 {
         return Err(RunError::PaceWithoutTime { chip: chip.name.clone() });
     }
@@ -200,9 +202,11 @@ fn check_inference(config: &RunConfig) -> Result<(), RunError> {
         WorkloadSpec::Journal(_) => config.engine.streams == StreamSource::Inferred,
         _ => false,
     };
+    // Only a file system writes tables that can be read, and only stored bytes can be read back.
     if !tells || config.data != DataMode::Stored {
         return Err(RunError::NothingToInfer { data: config.data });
     }
+    // Without a clock no epoch of `strict` would end, and nothing would ever be dead.
     if *aware == AwareMode::Strict && chip.times.is_none() && config.host_us_per_page <= 0.0 {
         return Err(RunError::InferenceWithoutTime { chip: chip.name.clone() });
     }

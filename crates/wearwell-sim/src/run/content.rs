@@ -35,6 +35,8 @@ pub fn fill_sector(out: &mut [u8], sector: u64, version: Version) {
         out.fill(0);
         return;
     }
+    // The factor spreads the sector's number over the word. Without it, a sector and a version that swap a bit would
+    // have the same key.
     let key = mix(sector.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(version));
     let (words, _) = out.as_chunks_mut::<8>();
     for (i, word) in words.iter_mut().enumerate() {

@@ -142,6 +142,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             clock.reset();
         }
         self.progress.begin(phase, steps);
+        // Behind the reset, so that the first sample is the start of the phase.
         if self.observer.is_some() {
             self.observe();
         }
@@ -183,6 +184,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             let count = left.min(batch.len() as u64).min(until_mark);
             let drawn = &mut batch[..count as usize];
             source(drawn);
+            // All of them before the first write, because the engine asks for classes page by page.
             self.announce_units(drawn, unit_sectors);
             if bare_pages {
                 self.write_bare_pages(drawn)?;
@@ -210,6 +212,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
         for (page, &number) in pages.iter_mut().zip(numbers) {
             *page = Lpn(number);
         }
+        // The engine fetches all map entries of the batch, so that their cache misses overlap.
         self.ftl.expect_writes(pages);
         self.streams.add(WriteHint::NONE.stream, pages.len() as u64);
         if let Some(observer) = &mut self.observer {
@@ -287,6 +290,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     fn command(&mut self, sectors: u64, act: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), RunError> {
         self.commands += 1;
         let pages = sectors.div_ceil(self.sectors_per_page);
+        // Before the command begins: cleaning uses the host's own time in front of it.
         if self.cleans_when_idle {
             self.idle(pages).map_err(|fault| self.failed(fault))?;
         }
@@ -301,6 +305,8 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             let now_us = clock.begin(self.ftl.timeline(), pages);
             self.ftl.set_time_us(now_us);
         }
+        // Pages are counted by the engine. Commands that write none, as reads and flushes, stay out of the time for a
+        // page.
         let before_pages = self.ftl.stats().host_pages;
         act(self).map_err(|fault| self.failed(fault))?;
         if let Some(clock) = &mut self.clock {
@@ -344,6 +350,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     fn write(&mut self, at: Sectors, hint: WriteHint) -> Result<(), Fault> {
         self.count(at, hint.stream);
         let part_sectors = self.part_sectors();
+        // Without bytes nothing has to fit into memory, so the write goes down whole.
         let Some(contents) = &mut self.contents else { return Ok(self.ftl.write(at, &[], hint)?) };
         contents.next_version();
         for part in parts(at, part_sectors) {
@@ -372,6 +379,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     }
 
     fn discard(&mut self, at: Sectors) -> Result<(), Fault> {
+        // The engine takes only whole pages of a discard. The rest keeps its content.
         let (_, whole, _) = self.split(at);
         if let (Some(contents), Some(whole)) = (&mut self.contents, whole) {
             contents.clear(whole);
@@ -390,6 +398,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             self.buffer.clear();
             self.buffer.resize(bytes, 0);
             if let Some(contents) = &mut self.contents {
+                // These zeros need no version of their own: version 0 reads as zeros.
                 contents.clear(part);
             }
             self.count(part, WriteHint::NONE.stream);
@@ -429,6 +438,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             if let (Some(clock), Some(since_ns)) = (&mut self.clock, pace.arrival_ns(request.time_us)) {
                 clock.set_arrival(began_ns.saturating_add(since_ns));
             }
+            // The placement sees all requests that are left, since a batch may go over many of them.
             self.announce_requests(&requests[done..]);
             self.request(request, &[])?;
             self.tick(done as u64 + 1, 1)?;
@@ -458,6 +468,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
     /// engine takes nothing of it.
     pub(super) fn request(&mut self, request: &Request, data: &[u8]) -> Result<(), RunError> {
         self.issue_one(request, data)?;
+        // Behind the request, so that one which fails counts neither way.
         let page_bytes = self.sectors_per_page * u64::from(SECTOR_BYTES);
         let is_refused =
             request.op == Op::Discard && request.offset_bytes.div_ceil(page_bytes) >= request.end_bytes() / page_bytes;
@@ -486,6 +497,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             }
             // Commands without data take none of the host's own time.
             Op::WriteZeroes => self.command(0, |host| host.write_zeroes(at)),
+            // The reader of traces refuses a number of pages beyond 32 bits.
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
             Op::EndSegment => {
                 // The class of a handle has the handle's number.
@@ -510,6 +522,7 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             return Ok(());
         }
         let sectors = self.ftl.sectors();
+        // This resets the host's counters. The report has them already.
         self.begin_phase("verify", sectors);
         let mut start = 0;
         while start < sectors {

@@ -83,6 +83,7 @@ impl Meter {
 
     /// A meter for a run that begins with these counters and will write `total_bytes`; none if nobody knows how much.
     pub(super) fn new(window_bytes: Option<u64>, total_bytes: Option<u64>, stats: &Stats) -> Self {
+        // Where nobody knows the total, `halve` says when half is done.
         let half_bytes = total_bytes.map_or(u64::MAX, |total| total / 2);
         let next_bytes = half_bytes.min(window_bytes.unwrap_or(u64::MAX));
         Self { window_bytes, half_bytes, next_bytes, began: Mark { host_bytes: 0, stats: *stats }, ..Self::off() }
@@ -113,9 +114,11 @@ impl Meter {
         if now.host_bytes >= self.half_bytes {
             self.half.get_or_insert(now);
         }
+        // Behind the half, only windows have marks.
         let half_bytes = if self.half.is_some() { u64::MAX } else { self.half_bytes };
         let mut window_end = u64::MAX;
         if let Some(bytes) = self.window_bytes {
+            // The mark may be that of the half, in the middle of a window.
             if now.host_bytes / bytes > self.began.host_bytes / bytes {
                 self.windows.push(Window::between(&self.began, &now));
                 self.began = now;

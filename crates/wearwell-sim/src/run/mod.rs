@@ -155,12 +155,14 @@ impl<C> Tenant<C> for Driver<'_> {
         if let Some(batched) = &announced_to {
             batched.start(&ftl.limits());
         }
+        // The engine takes the policies from outside, and its own report names those of the plan.
         let name_of_placement = self.own.placement.as_ref().map(|own| own.name.clone());
         let name_of_victims = self.own.victims.as_ref().map(|own| own.name.clone());
         ftl.set_own_policies(self.own)?;
         let (mut report, observation) = self.run.drive(&mut ftl, announced_to, self.progress)?;
         report.config.r#where = name_of_placement.or(report.config.r#where);
         report.config.which = name_of_victims.or(report.config.which);
+        // Behind the names, because a warning says which policies were overruled.
         report.warnings = warnings::of(&report);
         Ok((report, observation))
     }
@@ -198,6 +200,7 @@ impl Run<'_> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
         let driver = Driver { run: self, own, progress };
         match (self.config.data, engine.layout) {
+            // First: a mount needs a chip that keeps bytes, and only `begin_mounted` says so.
             _ if self.starts_with_mount() => self.begin_mounted(driver),
             (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, driver)?,
             (DataMode::None, _) => engine.over_nand(CountChip::new(chip), Begin::Format, driver)?,
@@ -218,6 +221,7 @@ impl Run<'_> {
     fn begin_mounted(&self, driver: Driver<'_>) -> Result<(Report, Observation), RunError> {
         let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
         match (self.config.data, engine.layout) {
+            // A chip that only counts holds nothing that a mount could find.
             (DataMode::None, _) => Err(RunError::MountWithoutData),
             (DataMode::Stored, Layout::Nor) => {
                 let made =
@@ -340,6 +344,7 @@ impl Run<'_> {
                 host.write_units(&mut |out| generator.fill(out), *units, sectors)?;
             }
             Source::Files(files) => host.transact(files, self.config.write_bytes)?,
+            // `Plan` gives a journal a number of bytes, so the 0 never counts.
             Source::Journal(journal) => host.write_files(journal, self.plan.write_bytes.unwrap_or(0))?,
         }
         Ok(())
@@ -347,6 +352,7 @@ impl Run<'_> {
 
     /// Bytes that the host will write; none for a program that is to do so many transactions.
     fn total_bytes(&self) -> Option<u64> {
+        // Only plain writes count, because only they add to the bytes that the meter compares with this.
         let writes = |trace: &Trace| {
             let writes = trace.requests.iter().filter(|request| request.op == Op::Write);
             let bytes = writes.map(|request| request.length_bytes).sum::<u64>();
@@ -357,6 +363,7 @@ impl Run<'_> {
 
     /// What became of the requests, of which `done` were done.
     fn requests(&self, done: Requests) -> Requests {
+        // A workload makes no request that is not done. A trace may have more, if --write ended it.
         let done_or_refused = done.served + done.refused;
         Requests { read: self.trace.map_or(done_or_refused, |trace| trace.requests.len() as u64), ..done }
     }
@@ -369,6 +376,7 @@ impl Run<'_> {
         let range_bytes = u64::from(self.plan.range_pages) * u64::from(self.config.engine.chip.page_bytes);
         if let WorkloadSpec::Files(files) = &self.config.workload {
             let first_sector = self.plan.volume_at;
+            // `Plan` has checked that the volume begins inside the range.
             let sectors = range_bytes / u64::from(wearwell::SECTOR_BYTES) - first_sector;
             let stores = self.config.data == DataMode::Stored;
             let workload =
@@ -401,6 +409,7 @@ impl Run<'_> {
         match self.source()? {
             Source::Trace(trace) => once.count_trace(&trace.requests, page_bytes),
             Source::Drawn(mut generator, units) => {
+                // One unit at a time gives the same numbers: they do not depend on the size of batches.
                 for _ in 0..units {
                     let mut unit = [0];
                     generator.fill(&mut unit);

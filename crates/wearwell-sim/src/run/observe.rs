@@ -113,11 +113,13 @@ impl Observer {
             // Samples may come further apart than asked for.
             self.step_bytes = (self.step_bytes * 2).max(self.samples[1].host_bytes - self.samples[0].host_bytes);
         }
+        // At multiples of the step, so that one late sample does not move all others.
         self.next_bytes = (sample.host_bytes / self.step_bytes + 1) * self.step_bytes;
     }
 
     /// The observation at the end, with `last` as the last sample.
     pub(super) fn finish<F: AnyEngine>(mut self, ftl: &F, latencies: Option<&Latencies>, last: Sample) -> Observation {
+        // A run that ended right behind a sample has its last one already.
         if self.samples.last().is_none_or(|sample| sample.host_bytes < last.host_bytes) {
             self.samples.push(last);
         }
@@ -132,6 +134,7 @@ impl Observer {
         let per_segment = ftl.limits().pages_per_segment;
         for lpn in (0..self.logical_pages).filter(|&page| !self.is_touched(page)) {
             let ppn = ftl.lookup(Lpn(lpn as u32));
+            // An engine without segments has no rows, so its pages count nowhere.
             if ppn.is_some()
                 && let Some(count) = untouched.get_mut((ppn.0 / per_segment) as usize)
             {

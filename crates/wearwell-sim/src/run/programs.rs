@@ -60,9 +60,12 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
             if written > 0 {
                 last_write = done;
             }
+            // With --write the meter knows where the half is. Otherwise it is half of the transactions, whatever they
+            // write.
             if write_bytes.is_none() && done >= transactions / 2 {
                 self.halve();
             }
+            // Progress counts what ends the phase: bytes or transactions.
             match write_bytes {
                 Some(_) => self.tick(self.written_bytes, written)?,
                 None => self.tick(done, 1)?,
@@ -102,6 +105,7 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
     /// Issues requests of a journaling file system.
     fn issue_blocks(&mut self, requests: &[Request], metadata: &Metadata) -> Result<(), RunError> {
         for request in requests {
+            // Blocks whose bytes do not matter get generated content.
             let is_kept = self.keeps_bytes() && request.op == Op::Write;
             let bytes = if is_kept { metadata.bytes_of(request) } else { None };
             self.request(request, bytes.as_deref().unwrap_or(&[]))?;

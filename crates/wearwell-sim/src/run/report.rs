@@ -408,6 +408,8 @@ impl Report {
         let bytes = measured.host_written_bytes;
         let flash_bytes = stats.programmed_pages() * u64::from(config.page_bytes);
         let moved_kib = (bytes + measured.host_read_bytes) as f64 / 1024.0;
+        // The first block to wear out is the one that wears fastest. The host writes on at the rate of this run until
+        // then.
         let lifetime = worst_wear(&measured.erases_before, &erases)
             .map(|worst| bytes as f64 * f64::from(config.endurance_cycles) / f64::from(worst));
         Self {
@@ -461,6 +463,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
 impl EraseCount {
     /// The distribution of these counts.
     pub fn of(counts: &[u32]) -> Self {
+        // Without a good segment the mean is 0, and not 0 ÷ 0.
         let n = counts.len().max(1) as f64;
         let mean = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / n;
         let variance = counts.iter().map(|&c| (f64::from(c) - mean) * (f64::from(c) - mean)).sum::<f64>() / n;

@@ -67,6 +67,7 @@ impl WrongStreams {
             self.seen.push(stream);
             self.seen.len() - 1
         });
+        // A draw of 63 bits is below 2⁶³, so a part of 100 % always errs.
         let errs = self.rng.next_u64() >> 1 < self.threshold;
         let others = self.seen.len() as u32 - 1;
         if !errs || others == 0 {

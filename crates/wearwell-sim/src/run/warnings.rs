@@ -19,6 +19,7 @@ fn cut_short(report: &Report) -> Option<String> {
 
 /// The policies that choose victims had little to say.
 fn overruled(report: &Report) -> Option<String> {
+    // Greedy takes the fewest valid pages anyway. Nobody can overrule it.
     let which = report.config.which.as_deref().filter(|which| *which != "greedy");
     let has_a_say = |place: &&str| Placement::parse(place).is_some_and(|place| place.has_a_say_in_victims());
     let place = report.config.r#where.as_deref().filter(has_a_say);
@@ -27,6 +28,7 @@ fn overruled(report: &Report) -> Option<String> {
         (place, which) => place.or(which)?.to_owned(),
     };
     let (urgent, all) = (report.counters.urgent_cleanings, report.counters.cleanings);
+    // Below half of the victims, the policies had most of the choice.
     (urgent * 2 > all).then(|| {
         format!(
             "{policies} was overruled: {:.0} % of the victims had the fewest valid pages, whatever the policy, because \

@@ -133,6 +133,7 @@ fn push_event(
     rows: &mut Rows<'_>,
 ) -> Result<(), TraceError> {
     let is_queued = event.action & 0xffff & !ACTION_CGROUP == ACTION_QUEUE;
+    // Notes of the tracer and commands that pass through the block layer are no reads and writes of a host.
     if !is_queued || event.has(CATEGORY_NOTIFY) || event.has(CATEGORY_PASSTHROUGH) {
         return Ok(());
     }
@@ -148,6 +149,7 @@ fn push_event(
         return Ok(());
     }
     let op = match (event.has(CATEGORY_DISCARD), event.has(CATEGORY_WRITE)) {
+        // The kernel marks a discard as a write, too.
         (true, _) => Op::Discard,
         (false, true) => Op::Write,
         (false, false) => Op::Read,
@@ -181,6 +183,7 @@ impl Event {
             order.u64(bytes)
         };
         Self {
+            // Between these, `struct blk_io_trace` has the sequence, the process, the processor and the error.
             magic: u32_at(0),
             time_ns: u64_at(8),
             sector: u64_at(16),
@@ -208,6 +211,7 @@ impl DeviceNames {
     fn name(&mut self, device: u32) -> &[u8] {
         if self.last != Some(device) {
             self.last = Some(device);
+            // The kernel keeps 20 bits for the minor number.
             self.name = format!("{},{}", device >> 20, device & 0xf_ffff);
         }
         self.name.as_bytes()

@@ -37,6 +37,7 @@ impl Fio {
             b"2" => Version::Two,
             b"3" => Version::Three,
             _ => {
+                // A line without a number here is no header of fio's.
                 let Some(version) = super::fields::digits(version) else { return Ok(None) };
                 let version = u32::try_from(version).unwrap_or(u32::MAX);
                 let (name, supported) = (name.to_owned(), "2 and 3");
@@ -111,6 +112,7 @@ impl Fio {
     fn field_count(&self, found: usize) -> Fault {
         match self.version {
             Version::Two => Fault::FieldCount { expected: "2 or 4", found },
+            // The timestamp was taken off before the fields were counted.
             Version::Three => Fault::FieldCount { expected: "3 or 5", found: found + 1 },
         }
     }

@@ -272,6 +272,7 @@ fn scan_selected(path: &Path, select: Select<'_>, take: Take<'_>) -> Result<Trac
         if ticks_per_us > 1 {
             chunk.requests.iter_mut().for_each(|request| request.time_us /= ticks_per_us);
         }
+        // A chunk names only devices that are new, and a batch numbers all so far.
         names.append(&mut chunk.names);
         take(Batch { requests: &chunk.requests, devices: &chunk.devices, names: &names })
     })
@@ -297,6 +298,8 @@ fn detect<'s>(
         return Err(TraceError::Empty { name: name.to_owned() });
     }
     let first = lines.line();
+    // Formats with a header of their own come first. Rows of Alibaba and of Tencent both have five fields, and differ
+    // in their operations: letters and digits.
     if let Some(found) = Own::detect(first) {
         Ok(TextReader::detected(name, lines, found))
     } else if let Some(found) = Fio::detect(name, first)? {

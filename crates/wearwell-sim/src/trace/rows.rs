@@ -71,6 +71,7 @@ impl Row<'_> {
     #[inline]
     fn request(&self) -> Result<Request, Fault> {
         let (offset_bytes, length_bytes) = match self.op {
+            // What a format says of their range has no meaning.
             Op::Flush | Op::EndSegment | Op::Mount => (0, 0),
             Op::Clean => (0, self.length_bytes),
             _ => (self.offset_bytes, self.length_bytes),
@@ -132,6 +133,7 @@ impl<'a> Rows<'a> {
     pub(super) fn push(&mut self, at: Position, row: &Row<'_>) -> Result<(), TraceError> {
         // First: rows of other devices are not checked any further.
         let Some(device) = self.select(at, row.device)? else { return Ok(()) };
+        // A recording may begin with a mount. Later the engine exists already.
         let request = if row.op == Op::Mount && self.has_any { Err(Fault::LateMount) } else { row.request() };
         match request {
             Ok(request) => {
@@ -158,6 +160,7 @@ impl<'a> Rows<'a> {
             _ => {}
         }
         let place = self.place(device);
+        // The first device has place 0, so this is a second one.
         if matches!(self.select, Select::Only) && place > 0 {
             let (name, first, second) = (self.name.to_owned(), shown(&self.names[0]), shown(device));
             return Err(TraceError::SeveralDevices { name, at, first, second });
@@ -252,6 +255,7 @@ impl Iterator for Chunks<'_> {
             Ok(false) => Rest::Nothing,
             Err(error) => Rest::Error(error),
         };
+        // Also behind an error, which comes with the next call.
         Some(Ok(self.rows.take()))
     }
 }

@@ -155,6 +155,8 @@ impl<'a> Lines<'a> {
     /// the longest is read.
     #[cold]
     fn advance_by_reading(&mut self) -> Result<bool, TraceError> {
+        // What there is of the line moves to the front. The buffer is far longer than a line, so the rest fits behind
+        // it.
         self.buffer.copy_within(self.start..self.filled, 0);
         self.filled -= self.start;
         self.start = 0;

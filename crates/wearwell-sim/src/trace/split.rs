@@ -45,11 +45,13 @@ fn split_with(trace: &Path, folder: &Path, waiting_rows: usize) -> Result<Vec<Pa
     if folder.exists() {
         return Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)));
     }
+    // A folder beside the wanted one lies on the same file system, where a rename takes one step.
     let mut name = folder.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let beside = folder.with_file_name(name);
     fs::create_dir_all(&beside).map_err(failed)?;
     let mut splitter = Splitter::new(beside.clone());
+    // All files are durable before the folder gets its name.
     let done = splitter.run(trace, waiting_rows).and_then(|()| splitter.sync());
     let done = done.and_then(|()| fs::rename(&beside, folder).map_err(failed));
     if let Err(error) = done {
@@ -99,6 +101,7 @@ impl Splitter {
     }
 
     fn push(&mut self, batch: Batch<'_>, waiting_rows: usize) -> Result<(), TraceError> {
+        // The list of names only grows, so what is behind the known devices is new.
         for name in &batch.names[self.devices.len()..] {
             let file = self.file_for(name);
             self.devices.push(Device { name: name.clone(), file, requests: 0, latest_us: 0, rows: Vec::new() });

@@ -92,6 +92,7 @@ impl Device {
         let written = self.pages.entry(page).or_default();
         if written.times > 0 {
             let interval = self.page_writes - written.last;
+            // An interval of n bits is below 2ⁿ pages, which is what the quantiles report.
             self.intervals[(64 - interval.leading_zeros() as usize).min(31)] += 1;
         }
         written.times = written.times.saturating_add(1);
@@ -101,6 +102,7 @@ impl Device {
     fn writes_to_top_fifth(&self) -> Option<f64> {
         let mut times: Vec<u32> = self.pages.values().map(|page| page.times).collect();
         times.sort_unstable_by(|a, b| b.cmp(a));
+        // Rounded up, so that a few pages have a fifth, too.
         let top: u64 = times.iter().take(times.len().div_ceil(5)).map(|&times| u64::from(times)).sum();
         (self.page_writes > 0).then(|| top as f64 / self.page_writes as f64)
     }
@@ -132,6 +134,7 @@ impl Device {
             read_bytes: self.read_bytes,
             written_bytes: self.written_bytes,
             write_ratio: (reads + writes > 0).then(|| writes as f64 / (reads + writes) as f64),
+            // The first request counts for the last time, too. So this is not negative, even if times go back.
             duration_us: self.last_us - self.first_us.unwrap_or(self.last_us),
             end_bytes: self.end_bytes,
             working_set_bytes: self.pages.len() as u64 * PAGE_BYTES,

@@ -43,6 +43,7 @@ impl<'a, F: LineFormat + 'a> TextReader<'a, F> {
 impl<F: LineFormat> Reader for TextReader<'_, F> {
     fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
         while rows.room() > 0 {
+            // A first line that is no header is the first row, and stands here already.
             if !std::mem::take(&mut self.is_at_row) && !self.lines.advance()? {
                 return Ok(false);
             }
@@ -140,6 +141,7 @@ impl Msr {
         if first_line.eq_ignore_ascii_case(Self::HEADER) {
             return Some((Self, FirstLine::Header));
         }
+        // The host's name is any text, and the time of the response is not used.
         let [time, _, disk, op, offset, size, _] = split(first_line, "7").ok()?;
         let numbers = [time, disk, offset, size].iter().all(|field| digits(field).is_some());
         (numbers && Self::op(op).is_some()).then_some((Self, FirstLine::Row))
@@ -164,6 +166,7 @@ impl LineFormat for Msr {
             let op = fields.text();
             let op = Self::op(op).ok_or_else(|| Fault::UnknownOp { text: shown(op), known: "Read and Write" })?;
             let (offset_bytes, length_bytes) = (fields.number("Offset")?, fields.number("Size")?);
+            // Taken only to be counted among the fields.
             let _response_time = fields.text();
             // Absent if fields are missing, which is found at the end.
             let device = line.get(device_at..device_at + device_bytes).unwrap_or_default();

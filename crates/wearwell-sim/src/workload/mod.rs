@@ -220,6 +220,7 @@ fn nearest_workload(name: &str) -> &'static str {
     let base = |known: &'static str| known.split_once(':').map_or(known, |(base, _)| base);
     let known = || WORKLOADS.iter().map(|&(known, _)| known);
     let nearest = nearest(name, known().map(base));
+    // The list is not empty, so there always is a nearest name.
     known().find(|&known| Some(base(known)) == nearest).unwrap_or("random")
 }
 

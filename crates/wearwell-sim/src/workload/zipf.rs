@@ -26,6 +26,7 @@ impl ZipfTable {
         let total: f64 = Weights::new(theta, 0).take(units as usize).sum();
         let scale = f64::from(units) / total;
         let mut builder = Builder {
+            // The sweep leaves the last heavy rank's slot like this. It gives its own unit on either side.
             slots: (0..units).map(|unit| Slot { threshold: u32::MAX, alias: unit }).collect(),
             order: Scatter::new(units, seed),
         };
@@ -58,10 +59,12 @@ impl Builder {
     fn sweep(&mut self, units: u32, theta: f64, scale: f64) {
         let heavy = first_light_rank(units, theta, scale);
         let mut heavy_weights = Weights::new(theta, 0).map(|weight| weight * scale);
+        // The weights reach as far as ranks do, so the 1 is never used.
         let mut next_heavy = || heavy_weights.next().unwrap_or(1.0);
         let mut donor = 0;
         let mut left = next_heavy();
         for (rank, weight) in (heavy..units).zip(Weights::new(theta, heavy).map(|weight| weight * scale)) {
+            // The last heavy rank stays the donor, whatever rounding makes of what it has left.
             while left < 1.0 && donor + 1 < heavy {
                 self.fill(donor, left, donor + 1);
                 donor += 1;
@@ -80,6 +83,7 @@ impl Builder {
 
     /// Sets the slot of `rank` to keep `weight` (cut to 0–1) for itself and give the rest to `other`.
     fn fill(&mut self, rank: u32, weight: f64, other: u32) {
+        // The cast saturates: this is the cut.
         let threshold = (weight * ONE) as u32;
         let alias = self.order.unit(other);
         self.slots[self.order.unit(rank) as usize] = Slot { threshold, alias };
@@ -156,6 +160,7 @@ pub(super) struct Scatter {
 impl Scatter {
     /// The permutation of `units` units, at least one.
     pub(super) fn new(units: u32, seed: u64) -> Self {
+        // A single unit takes no bits. The shift is still 1, because a shift by 0 would make every value 0.
         let bits = 32 - (units - 1).leading_zeros();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let keys = std::array::from_fn(|_| {

@@ -95,10 +95,12 @@ impl CleaningTrigger {
                 idle: idle.resolve(segments),
             },
             Self::Falling { n, threshold, lag } => {
+                // The threshold is in proportion to the free segments (Kawaguchi '95, section 2.8).
                 let per_free_segment = threshold.resolve(slots) / f64::from(n);
                 ResolvedTrigger::Falling { n, per_free_segment, lag_pages: lag.0 }
             }
         };
+        // With a mark of 0 cleaning would never start, and with one of all segments it would never stop.
         if let ResolvedTrigger::Watermark { low, high, idle } = when
             && !(0 < low && low <= high && high <= idle && idle < segments)
         {
@@ -129,7 +131,9 @@ impl ResolvedTrigger {
     /// The cleaner is asked when a segment is opened and fewer than this number are left.
     pub(crate) fn alert_below(self) -> u32 {
         match self {
+            // The cleaner looks after the reserve, wherever the marks are.
             Self::Watermark { low, .. } => low.max(URGENT_BELOW),
+            // The threshold falls with every segment that is opened, so each may make a victim worth cleaning.
             Self::Falling { .. } => u32::MAX,
         }
     }
@@ -145,6 +149,7 @@ impl ResolvedTrigger {
     /// True if a victim is to be chosen. `was_cleaning` is the previous answer.
     pub(crate) fn is_cleaning(self, ground: Ground, free: u32, was_cleaning: bool) -> bool {
         match (self, ground) {
+            // Between the marks the last answer stands, so that cleaning goes on until it has reached the upper one.
             (Self::Watermark { low, high, .. }, Ground::Foreground) => free < low || (was_cleaning && free < high),
             (Self::Watermark { idle, .. }, Ground::Background) => free < idle,
             (Self::Falling { n, .. }, _) => free <= n,
@@ -178,6 +183,7 @@ impl ResolvedTrigger {
         match self {
             // Twice what is moved below the mark.
             _ if free < URGENT_BELOW => 2 * in_time_pages + 4,
+            // A victim that frees more than it holds has a pace of 0, rounded down, and would never be emptied.
             Self::Watermark { low, .. } if free >= low => in_time_pages.max(1),
             Self::Watermark { .. } | Self::Falling { .. } => in_time_pages + 2,
         }
@@ -187,6 +193,7 @@ impl ResolvedTrigger {
     pub(crate) fn has_more_in_background(self, free: u32, is_cleaning: bool, moved_pages: u32) -> bool {
         match self {
             Self::Watermark { idle, .. } => is_cleaning && free < idle,
+            // There is no mark to reach. It goes on while there was a victim worth cleaning.
             Self::Falling { .. } => moved_pages > 0,
         }
     }

@@ -114,6 +114,7 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
     pub fn mount_or_return(chip: C, config: S) -> MountOrReturn<C, S, Option<C::Chip>> {
         let mut log = None;
         Self::place_log(&mut log, chip, &config).map_err(|error| (None, error))?;
+        // An engine that fails puts the log back, and the driver is in it.
         Self::mount_log(&mut log, config).map_err(|error| (log.map(OverDriver::into_driver), error))
     }
 

@@ -18,12 +18,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.map.logical_pages());
         self.writable?;
+        // The data and the reserve do not fit in fewer: a merge might find no free segment.
         if self.good_segments < self.config.needed_segments(&self.shape) {
             return Err(self.worn_out());
         }
         self.prepare()?;
         self.leave_condemned()?;
+        // The next record of dead blocks will be newer than this page, and must not name its logical block any more.
         self.revive(self.map.split(lpn).0)?;
+        // One piece of work for each host page, so that the wait of a command is bounded.
         self.keep_up()?;
         let written = match self.config.scheme {
             Scheme::LogBlock(policy) => self.put_in_own_log(lpn, data, policy),
@@ -121,6 +124,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Takes the log block away from the logical block that was written longest ago; but first, what is dead goes.
     fn evict(&mut self) -> Result<(), FtlError> {
+        // That copies no data, while a merge copies up to a block of it.
         if self.drop_dead()? {
             return Ok(());
         }

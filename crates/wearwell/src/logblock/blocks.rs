@@ -217,6 +217,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (Some((seg, lbn)), Some(worn)) = (least, self.free.most_worn(|s| self.erases[s.index()])) else {
             return Ok(());
         };
+        // Data that stays put spares its segment. That pays only for a segment that is worn more.
         if self.erases[worn.index()] > self.erases[seg.index()] {
             self.move_to_worn(lbn)?;
         }

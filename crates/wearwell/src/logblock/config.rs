@@ -61,6 +61,7 @@ impl BlockConfig {
     fn least_log_blocks(&self) -> u32 {
         match self.scheme {
             Scheme::LogBlock(_) | Scheme::PrimaryReplacement => 1,
+            // One is kept for a stream, and the others are shared.
             Scheme::Fast | Scheme::FastByStream => 2,
         }
     }

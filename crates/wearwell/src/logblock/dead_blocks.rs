@@ -134,6 +134,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(false);
         }
         for seg in (0..self.shape.segments).map(Seg) {
+            // Its mark has failed, so the next mount may believe what it holds.
             if self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()] {
                 match self.mark_bad(seg) {
                     Ok(()) => {}
@@ -177,6 +178,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// erased nor marked bad, a commit says it from now on.
     pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         self.drop_data(lbn)?;
+        // Before the log blocks go, so that no entry points into an erased segment.
         self.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
         // Spec B11.
@@ -227,6 +229,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
         while self.free.total() < self.reserve() && self.drop_dead()? {}
         let mut records = None;
+        // Each failure takes a segment, so this ends in `take_free` at the latest. If nothing is dead any more, no
+        // record is needed.
         while self.has_dead() && records.is_none() {
             let seg = self.take_free(false)?;
             match self.program_dead(seg, 0) {
@@ -246,6 +250,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for page in page..end {
             let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
             let role = if page == 0 { Role::LogHead } else { Role::Plain };
+            // The first page of a group is the record. The others only fill the group, so that no later program damages
+            // it.
             let kind = if page % self.shape.group == 0 { Content::Dead } else { Content::Pad };
             let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
             let mut record = core::mem::take(&mut self.record);

@@ -31,6 +31,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // The logical block may have been dropped since it was listed.
             let Some(seg) = self.map.data(lbn) else { continue };
             let places = self.places_of(lbn);
+            // Places are programmed in ascending order where cells are shared (`order`). So only those behind the last
+            // one can be filled.
             let next = places
                 .clone()
                 .rev()
@@ -63,6 +65,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // padded.
         let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
         for id in open {
+            // An empty log block has no group to fill, so padding is never the head of one.
             while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
                 let log = *self.logs.get(id);
                 let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
@@ -148,6 +151,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut record = core::mem::take(&mut self.record);
         record.fill(0);
         for (offset, lpn) in self.map.range(lbn).enumerate() {
+            // `record` is empty where bytes are only counted.
             if M::STORES && !self.map.is_mapped(Lpn(lpn)) {
                 record[offset / 8] |= 1 << (offset % 8);
             }

@@ -27,6 +27,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A page holds nothing from now on. Returns its logical block if that has anything to record.
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
+        // A part that waits in the buffer would bring the page back at the next flush.
         self.buffer.drop_superseded(lpn);
         let (lbn, offset) = self.map.split(lpn);
         if !self.map.is_mapped(lpn) {
@@ -206,6 +207,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         self.leave_condemned()?;
         // A record says what else is mapped: those pages have to be safe before it is.
         self.pad()?;
+        // An entry stays until its discards are recorded, so that a flush behind an error finds it again.
         while let Some(&lbn) = self.dirty_list.last() {
             if self.dirty[lbn.index()] {
                 self.prepare()?;
@@ -232,6 +234,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
             if !self.keep_up()? && !self.reclaim_dead()? {
                 return Ok(false);
             }
+            // Each piece of work counts as a merge, which copies up to a block of pages.
             moved += self.shape.pages;
         }
         Ok(self.writable.is_ok() && (self.is_behind() || self.has_dead()))

@@ -94,6 +94,7 @@ impl Logs {
     pub(super) fn open(&mut self, seg: Seg, owner: Option<Lbn>) -> LogId {
         let id = self.unused.pop().unwrap_or(NONE);
         assert!(id != NONE, "the caller has made room for a log block");
+        // The opening counts as a write: a log block that was never used would be the first to be recycled.
         self.table[id as usize] = LogBlock { seg, owner, used: self.tick(), ..UNUSED };
         self.by_seg[seg.index()] = id;
         if let Some(owner) = owner {
@@ -121,6 +122,7 @@ impl Logs {
     pub(super) fn move_to(&mut self, id: LogId, seg: Seg, held: &[Lpn]) -> Seg {
         let from = id.0 as usize * self.pages as usize;
         self.holds[from..from + held.len()].copy_from_slice(held);
+        // `point_at_moved` sets the counts, once the map has the new places.
         let log = self.get_mut(id);
         let old = core::mem::replace(&mut log.seg, seg);
         log.next = held.len() as u32;
@@ -172,6 +174,7 @@ impl Logs {
         let (at, slot) = (Ppn(log.seg.0 * pages + log.next), id.0 as usize * pages as usize + log.next as usize);
         log.next += 1;
         log.used = used;
+        // Only this says whose pages lie in a shared log block: `reclaim` merges those.
         self.holds[slot] = lpn;
         at
     }

@@ -60,6 +60,7 @@ pub(super) struct Lbn(pub(super) u32);
 /// Lists one of `blocks` logical blocks. It may be in the list several times, but that never has more than twice as
 /// many entries as there are.
 pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
+    // At least half of such a list are duplicates, so two sorts are at least `blocks` entries apart.
     if listed.len() >= 2 * blocks as usize {
         // No one who takes entries out depends on their order.
         listed.sort_unstable();
@@ -267,6 +268,7 @@ impl BlockMap {
     }
 
     fn slot(&self, overlay: u32, offset: u32) -> usize {
+        // One place more than there are pages: the last is that of the discard record.
         overlay as usize * (self.pages_per_block as usize + 1) + offset as usize
     }
 }

@@ -114,6 +114,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
     fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, cause: MergeCause) -> Result<(), ErrorKind> {
         let last = self.shape.pages - 1;
+        // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
         for offset in from..=last {
             let lpn = self.map.join(lbn, offset);
@@ -244,6 +245,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
     fn migrate(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
+        // Taken out while it is filled, and put back in either case: its room was reserved once.
         let mut held = core::mem::take(&mut self.moving);
         let moved = self.copy_to_fresh_log(lbn, &mut held);
         if let Ok((seg, copies)) = moved {
@@ -315,6 +317,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let pages = held.len() as u32;
         let beginning = self.map.join(lbn, 0);
+        // The record that there is goes with the old segment. Discards since then fit into the same page.
         let has_record = self.map.logged(lbn, self.shape.pages).is_some() || self.dirty[lbn.index()];
         if M::TAGGED && has_record {
             let (to, tag) = tag(held, beginning, self.next_seq(), Content::Trim);

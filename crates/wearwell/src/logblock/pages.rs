@@ -145,6 +145,7 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
         let geometry = chip.geometry();
         let (page_bytes, spare_bytes) = (geometry.page_bytes, geometry.spare_bytes);
         let tag_in_page = (spare_bytes as usize) < TAG_BYTES;
+        // A tag in the page takes its last sector, and one has to be left for data.
         if page_bytes < SECTOR_BYTES * (1 + u32::from(tag_in_page)) {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
         }
@@ -212,6 +213,7 @@ impl<N: Nand, B: Payload> TaggedPages<N, B> {
         match Tag::decode(bytes) {
             Some(Decoded::OtherVersion(version)) => TagRead::OtherVersion(version),
             Some(Decoded::Tag(tag, said)) => {
+                // A tag that says no capacity is right under any.
                 let found = said.map_or(self.logical_pages, |said| capacity_said(said, self.logical_pages));
                 if found == self.logical_pages { TagRead::Tag(tag) } else { TagRead::OtherCapacity(found) }
             }
@@ -276,6 +278,7 @@ impl<N: Nand, B: Payload> Pages for TaggedPages<N, B> {
     }
 
     fn read(&mut self, at: Ppn, data: &mut [u8]) -> Result<ReadReport, ErrorKind> {
+        // The chip reads whole pages, and `data` has no room for the sector with the tag.
         if self.tag_in_page && !data.is_empty() {
             let report = self.load(at)?;
             data.copy_from_slice(&self.page[..data.len()]);

@@ -18,12 +18,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// `primary-replacement`: a page goes to its own place while that can be programmed (FSAF '09, section 2).
     pub(super) fn put_in_primary(&mut self, lpn: Lpn, data: &[u8]) -> Result<(), FtlError> {
         let (lbn, offset) = self.map.split(lpn);
+        // Each round programs the page, makes room, or loses a segment for good. So this ends.
         loop {
             if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) {
                 self.make_room()?;
                 let seg = self.take_free(false)?;
                 self.map.set_data(lbn, Some(seg));
                 self.uses[seg.index()] = Use::Data(lbn);
+                // The bits go by logical block, so they are still those of its last primary block.
                 self.programmed.set_all(self.places_of(lbn), false);
             }
             if let Some(seg) = self.map.data(lbn)
@@ -32,14 +34,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 if self.program_in_place(lpn, seg, data)? {
                     return Ok(());
                 }
+                // The block was given up, and its pages have moved.
                 continue;
             }
             let id = match self.logs.current(lbn) {
                 Some(id) if self.logs.get(id).next < self.shape.pages => id,
+                // The fold makes one new primary block of the two, which may have room in place.
                 Some(_) => {
                     self.merge(lbn, MergeCause::Recycle)?;
                     continue;
                 }
+                // The replacement block takes one of the free segments, and the reserve has to be left behind it.
                 None if self.logs.is_full() || self.free.total() <= self.reserve() => {
                     self.make_room()?;
                     continue;

@@ -17,6 +17,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// as it goes on; everything else goes to the shared ones.
     pub(super) fn put_in_shared_log(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         let (lbn, offset) = self.map.split(lpn);
+        // Each round appends, empties a log block, or loses a segment for good. So this ends.
         loop {
             // The first page of a logical block: its merge will take a segment and free none.
             if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) && !self.has_room_for_log() {
@@ -25,6 +26,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             let goes_on = self.sequential.filter(|&id| {
                 let log = self.logs.get(id);
+                // Once a page of it was written again elsewhere, it is no prefix, and cannot become the data block.
                 log.owner == Some(lbn) && log.next == offset && log.is_prefix()
             });
             let id = match goes_on {
@@ -40,6 +42,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Ends the stream that there is, and opens a log block for another one.
     fn begin_stream(&mut self, lbn: Lbn) -> Result<LogId, FtlError> {
+        // A log block with an owner takes no pages of others, so nobody could fill up that of the last stream.
         if let Some(id) = self.sequential
             && let Some(owner) = self.logs.get(id).owner
         {
@@ -113,6 +116,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// discarded page in it whose discard is not durable, since an older copy may lie behind it.
     pub(super) fn reclaim(&mut self, id: LogId) -> Result<(), FtlError> {
         let seg = self.logs.get(id).seg;
+        // A merge closes only log blocks with an owner, so this one stays open.
         for page in 0..self.logs.held(id).len() {
             let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
             let at = self.page_in(seg, page as u32);

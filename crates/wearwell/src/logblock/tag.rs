@@ -184,6 +184,7 @@ impl Tag {
         le::put(&mut bytes, field::LPN, self.lpn.0.into());
         le::put(&mut bytes, field::SEQ, self.seq);
         le::put(&mut bytes, field::COUNT, count.into());
+        // These two fields take the place of the whole count.
         if let Role::CommitHoles { held } = self.role {
             bytes[field::VERSION] = VERSION;
             le::put(&mut bytes, field::HELD, held.into());
@@ -198,6 +199,7 @@ impl Tag {
     /// None if the bytes are no tag.
     pub(super) fn decode(bytes: &[u8]) -> Option<Decoded> {
         let bytes: &[u8; TAG_BYTES] = bytes.get(..TAG_BYTES)?.try_into().ok()?;
+        // An erased page fails here, too. `Pages` tells it from a damaged one.
         if le::get_u32(bytes, field::CRC) != CRC24.checksum(&bytes[field::CHECKED]) {
             return None;
         }

@@ -37,6 +37,7 @@ pub struct BlockSegment {
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Every segment, in order. Looks at the whole map.
     pub fn segments(&self) -> Vec<BlockSegment> {
+        // The engine counts the valid pages of log blocks only.
         let mut valid = vec![0; self.uses.len()];
         for lpn in 0..self.config.logical_pages {
             let at = self.map.lookup(Lpn(lpn));

@@ -235,6 +235,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     #[cold]
     fn make_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
+        // The bank of its own segment may have ended the erase. Then no free segment has to be opened.
         if self.unpark(wanted) {
             return Ok(Some(wanted));
         }
@@ -306,6 +307,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         let stamp = self.index.clock().stamp();
         match self.log.open(seg, class, stamp) {
             Ok(programmed) => self.stats.meta_programs += u64::from(programmed),
+            // On NOR the opening could not be programmed. On NAND a block was marked bad since the erase (Spec N1).
             Err(ErrorKind::ProgramFailed) => {
                 self.retire(seg)?;
                 return Ok(false);
@@ -323,6 +325,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         if self.parked[class.index()].is_open() {
             self.probe.turned(class.0);
         }
+        // One free segment less may be what the trigger waits for.
         if self.free.usable() < self.rules.alert_below {
             self.index.pool_mut().attention().call();
         }

@@ -230,6 +230,7 @@ impl<L: Log> Reader<'_, L> {
         let mut filled = 0;
         while filled < bytes.len() {
             if self.used == self.page.len() {
+                // A page with another number is left of another checkpoint.
                 if self.log.read_checkpoint(self.next, &mut self.page)? != Some(self.seq) {
                     return Ok(false);
                 }
@@ -264,6 +265,7 @@ impl Checkpoint {
         }
         let Some(seq) = log.read_checkpoint(0, page)? else { return Ok(None) };
         let Some(head) = Head::decode(page) else { return Ok(None) };
+        // The code is not checked yet, so the segment of the mark may be any number. It is checked before it is read.
         if head.seq != seq
             || (head.segments, head.entries) != (shape.segments, entries)
             || head.mark.0 >= shape.segments
@@ -307,6 +309,7 @@ impl Checkpoint {
             let place = u32::from_le_bytes(bytes);
             places.push(if place == unmapped { Ppn::NONE } else { Ppn(place) });
         }
+        // Nothing of this is believed before the code is known to be that in the mark.
         let Head { mark, seq, host_pages, .. } = head;
         Ok((reader.code.finalize() == code).then_some(Self { mark, seq, host_pages, rows, places }))
     }
@@ -337,6 +340,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         let mean_erases = sum.checked_div(good).unwrap_or(0) as u32;
         // The kept segments must not wear out before the others.
         let most_erases = mean_erases.max(self.rules().endurance / 2);
+        // The mark takes the same number, so it is not used up before the mark is programmed (`leave_mark`).
         let seq = self.next_seq();
         let Self { log, index, .. } = self;
         let (shape, map, table) = (log.shape(), index.map(), index.pool().table());

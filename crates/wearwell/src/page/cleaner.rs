@@ -248,6 +248,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if self.is_waiting(&job) {
             return Ok(());
         }
+        // No pace is 0, so it can be divided by.
         let pages = self.trigger.pace_pages(self.free_segments(), job.pace_pages);
         // Several host pages are paid for at once, because single pages would cost too much time (`step_pages`).
         let host_pages = (step_pages(self.alloc.shape.slots) / pages).max(1);
@@ -308,6 +309,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         while self.job.is_some() {
             self.move_pages(u32::MAX)?;
         }
+        // The segment counts as free only when its erase has ended.
         self.alloc.finish_erase(true)?;
         Ok(true)
     }
@@ -383,6 +385,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing() {
             self.alloc.finish_erase(true)?;
         }
+        // Asked again: the erase that has just ended may have given one.
         let free = self.free_segments();
         if free < URGENT_BELOW {
             self.alloc.keep_place_for_copies();
@@ -465,6 +468,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     pub(super) fn reclaim(&mut self, seg: Seg, copied_pages: u32) -> Result<(), FtlError> {
         // Everything that superseded the segment's pages must be durable before the erase destroys them.
         let prepared = self.alloc.remove_clean_mark();
+        // The mark is gone by now, because parts of the discard map and padding are changes, too.
         let prepared = prepared.and_then(|()| self.discards.write_for_erase(&mut self.alloc));
         // The parts that were just written have to last as well, so padding comes behind them.
         if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {

@@ -292,9 +292,11 @@ impl<V, W: PlaceChoice> PageConfig<V, W> {
     /// Most victims that have to be emptied to gain a segment: ⌈u/(1−u)⌉ + 1 with u = logical ÷ (physical − reserve),
     /// because the segment with the fewest valid pages is no fuller than the average.
     pub(crate) fn victims_for_a_segment(&self, shape: &LogShape) -> u32 {
+        // `check` has refused a device with fewer segments than that.
         let usable = u64::from(shape.segments - RESERVE_SEGMENTS) * u64::from(shape.filled_slots);
         let logical = u64::from(self.logical_pages).min(usable);
         let spare = (usable - logical).max(1);
+        // Each victim gains a slot at least, so no more of them are needed than a segment has slots.
         (logical.div_ceil(spare) + 1).min(u64::from(shape.slots)) as u32
     }
 }

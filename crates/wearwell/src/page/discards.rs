@@ -134,6 +134,8 @@ impl DiscardMap {
         part: u32,
         alloc: &mut Allocator<L, P, M, V, W>,
     ) -> Result<(), FtlError> {
+        // A program that fails leaves the part dirty, and costs its segment or a slot. So the loop ends with a slot
+        // that takes the part, or with none left.
         while self.is_dirty(part) {
             let class = alloc.find_slot(CLASS, Purpose::Copy)?.ok_or_else(|| alloc.worn_out())?;
             self.put(part, class, alloc)?;

@@ -123,6 +123,7 @@ pub(crate) fn is_blank<L: Log>(log: &mut L, segments: impl Iterator<Item = Seg>)
         if log.has_traces(seg)? {
             return Ok(false);
         }
+        // Somebody has written here. That is foreign, unless another segment has a trace of this layout.
         is_blank = false;
     }
     if is_blank {

@@ -79,12 +79,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         self.cleaner.alloc.writable()?;
         if L::DISCARDS == Discards::Flagged {
+            // On NOR this flag is the discard, and it lasts at once. If it cannot be cleared, the page is still mapped.
             self.flag_discarded(lpn)?;
         }
         // The part is marked before the map changes: if there is no room for it, nothing was discarded.
         if let Some(part) = self.cleaner.discards.part_for(lpn) {
             self.cleaner.begin_discard(part)?;
         }
+        // Only now: had a step before this failed, reads would still come from the buffer.
         self.buffer.drop_superseded(lpn);
         // The page is looked up only now, because making room may have moved it.
         let old = self.lookup(lpn);
@@ -285,6 +287,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
 
     fn flush(&mut self) -> Result<(), FtlError> {
         self.cleaner.alloc.stats.flushes += 1;
+        // Parts of pages in the buffer have been answered, so they are promised, too. They take slots, so they come
+        // before anything is padded.
         self.drain_all()?;
         // Parts of the discard map take slots like host pages, so the cleaner makes room for them too.
         if self.cleaner.discards.dirty_parts() > 0 {
@@ -306,6 +310,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
+        // The mark promises that nothing was cut, so everything has to last before it is written.
         self.flush()?;
         let alloc = &mut self.cleaner.alloc;
         // On NOR the header is programmed behind the erase. Without it the next mount would erase the block again (Spec

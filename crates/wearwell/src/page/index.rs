@@ -209,6 +209,7 @@ impl<M, V: VictimChoice> Index<M, V> {
         M: PageMap<L>,
     {
         self.map.move_run(log, victim, slots, lpns, to.0, to.1)?;
+        // A victim is in no list of the pool, so only the counts change.
         self.pool.table_mut().transfer(victim, to.0, slots.len() as u32);
         Ok(())
     }
@@ -235,6 +236,7 @@ impl<V: VictimChoice> Index<FlatMap, V> {
     pub(super) fn repoint(&mut self, lpn: Lpn, at: Ppn) {
         let old = self.place_of(lpn);
         self.map.point(lpn, old, at);
+        // The table alone is told, and not the pool: a mount fills the lists of candidates once all counts are known.
         if old.is_some() {
             self.pool.table_mut().found_stale(self.slots.segment_of(old));
         }

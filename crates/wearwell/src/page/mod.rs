@@ -96,13 +96,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let (parts, trigger) = match built {
             Ok(built) => built,
             Err(error) => {
+                // Whoever called still owns the chip. `with_log` counts on it.
                 *place = Some(log);
                 return Err(error);
             }
         };
+        // Headers name the host's capacity only: the parts of the discard map are numbered from there on.
         log.set_capacity(config.logical_pages);
         let pages = config.logical_pages + parts;
         let by_slots = Slots::new(slots);
+        // The table counts slots that can hold pages of the engine's. With tag pages a segment is full without the
+        // other slots. The map numbers all of them.
         let pool =
             SegmentPool::new(Segments::new(segments, data_slots), config.policies.which.build(segments, data_slots));
         let clock = Clock { host_pages: 0, now_us: 0, is_timed: config.policies.when.ages_in_seconds() };
@@ -214,6 +218,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alloc.add_free(seg);
         }
         self.cleaner.alloc.start();
+        // What the format has cost is no part of the host's counters.
         self.cleaner.alloc.stats.reset();
         Ok(())
     }
@@ -296,6 +301,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let is_timed = policies.when.ages_in_seconds();
         let other_ages = old.when.ages_in_seconds() != is_timed;
         if other_ages {
+            // The unit changes first, so that `now` is in the new one.
             alloc.index.clock_mut().is_timed = is_timed;
             let now = alloc.index.clock().stamp();
             alloc.index.pool_mut().table_mut().restamp(now);
@@ -314,8 +320,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alloc.list_classes();
         }
         if old.wear != policies.wear {
+            // Keys of free segments are erase counts or turns, as the wear policy wants, and must not mix.
             alloc.reorder_free();
         }
+        // The new marks may be above what is free now, and only the cleaner finds out.
         alloc.index.pool_mut().attention().call();
         Ok(())
     }

@@ -29,10 +29,12 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     ) -> Result<(), ConfigError> {
         let shape = self.cleaner.alloc.shape;
         let count = u32::from(classes.get());
+        // This is all that can fail, so a refused placement leaves everything as it was.
         let parts = self.config.check(count, &shape, L::DISCARDS)?;
         self.classes = count;
         let alloc = &mut self.cleaner.alloc;
         let mut rules = *alloc.rules();
+        // The number of classes decides how many pages a cut may hit at once, and so how many segments a rescue needs.
         rules.needed_segments = self.config.needed_segments(count, &shape, L::DISCARDS, parts);
         rules.recovery_segments = PageConfig::<VictimPolicy, Placement>::held_segments(count, &shape, L::DISCARDS);
         alloc.set_rules(rules);

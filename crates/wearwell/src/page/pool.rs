@@ -53,6 +53,7 @@ impl Attention {
 
 impl<V: VictimChoice> SegmentPool<V> {
     pub(super) fn new(table: Segments, victims: V::Policy) -> Self {
+        // All segments may be empty at once. With this room, the queue never takes memory in the middle of a write.
         let empties = VecDeque::with_capacity(table.count() as usize);
         Self { table, victims, empties, attention: Attention { is_wanted: true, from_page: 0 } }
     }

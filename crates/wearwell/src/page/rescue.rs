@@ -150,6 +150,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let mut merged = Vec::new();
         let table = self.alloc.table();
         let mut unsealed = self.unsealed.to_vec();
+        // An empty one is erased before it is used, and needs no copies.
         unsealed.retain(|&seg| table.valid(seg) > 0);
         if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
             return merged;
@@ -160,6 +161,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         for seg in unsealed {
             let pages = due + merged.len() + table.valid(seg) as usize;
             if pages.div_ceil(self.most_copies()) > self.alloc.free().usable() as usize {
+                // Those behind it hold more pages, or as many, so they fit no better.
                 break;
             }
             let live = self.live_in(seg).into_iter().filter(|page| suspects.iter().all(|s| s.at != page.at));
@@ -294,6 +296,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let mark = Source::Host(&named, self.alloc.next_seq());
         // The mark is first: without it, copies would count one by one, and not all or none (Spec P3).
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
+        // Where pages share cells, a copy that is cut must not take the mark with it.
         while self.alloc.open_segment(CLASS).next < self.first_copy() {
             self.alloc.append_pad(CLASS)?;
         }
@@ -303,6 +306,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             self.alloc.append_pad(CLASS)?;
         }
         self.alloc.end_group_if_full(CLASS)?;
+        // If the copies fill the segment, the summary shows that the rescue has ended (Spec P3).
         self.alloc.end_if_full(CLASS)?;
         Ok(slots)
     }
@@ -334,6 +338,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             let from = self.segment_of(page.at);
             let Allocator { index, log, probe, .. } = &mut *self.alloc;
             index.rebind_rescued(log, page.lpn, page.at, seg, slot)?;
+            // The probe is told of pages of the host's. Parts of the discard map are none.
             if self.discards.part_in(page.lpn).is_none() && probe.wants_moves() {
                 probe.moved(from.0, index.pool().table().class(from).0, 1, page.lpn.0);
             }
@@ -348,6 +353,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
         let Some(seg) = self.find_expendable(pages, &self.empties())? else { return Ok(false) };
         self.alloc.index.pool_mut().take_this_empty(seg);
+        // No part of the discard map is dirty here, so nothing else has to be written before an erase.
         self.alloc.remove_clean_mark()?;
         self.alloc.pad_open()?;
         self.alloc.erase_empty(seg, 0)?;
@@ -376,6 +382,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn copies_of(&mut self, pages: &[Page]) -> Result<Vec<Copy>, MountError> {
         let mut copies = Vec::new();
         for seg in self.alloc.table().all() {
+            // The mount has kept the copies that may count, and not all that there are.
             let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
             if scan.bad || scan.is_void() {
                 continue;

@@ -70,7 +70,9 @@ impl ClassPlacement for ByHandleApart {
             invalid[handle] += u64::from(segments.slots() - segments.valid(seg));
             closed[handle] += 1;
         }
+        // A handle without a candidate would be wanted in vain.
         let with_candidates = (0..self.handles).filter(|&handle| closed[handle] > 0);
+        // The shares are compared crosswise, so that nothing is divided and rounded.
         let by_share = |&a: &usize, &b: &usize| (invalid[a] * closed[b]).cmp(&(invalid[b] * closed[a]));
         with_candidates.max_by(by_share).map_or(Wanted::Any, |handle| {
             self.wanted = handle as u8;

@@ -96,6 +96,7 @@ impl<const SHARED_COPIES: bool> ByStream<SHARED_COPIES> {
                 kept += 1;
             }
         }
+        // IDs have moved up, so `newest` may name another one. `host` compares, and looks the stream up.
         self.known = kept;
         self.newest = 0;
     }
@@ -125,6 +126,7 @@ impl<const SHARED_COPIES: bool> ClassPlacement for ByStream<SHARED_COPIES> {
     }
 
     fn opened(&mut self, segment: Opened) {
+        // Copies that share a class, and wear leveling, have no bucket.
         if let Some(bucket) = self.buckets.get_mut(segment.class.index()) {
             bucket.segments += 1;
         }

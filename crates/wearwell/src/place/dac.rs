@@ -39,6 +39,7 @@ impl ClassPlacement for Dac {
 
     #[inline]
     fn copied(&mut self, copy: Copied) -> Class {
+        // Another policy may have left greater classes than there are regions.
         Class(region_of(copy.from).saturating_sub(1).min(self.hottest))
     }
 }

@@ -33,6 +33,7 @@ impl Fadac {
 
     fn class(&self, count: u32) -> Class {
         let (mut class, mut exceeded) = (0, 1_u32);
+        // No count is greater than a bound that has saturated, so this ends.
         while count > exceeded && class < self.hottest {
             class += 1;
             exceeded = exceeded.saturating_mul(10);

@@ -62,12 +62,15 @@ pub struct Frequency {
 fn faded(count: u64, ticks: u64) -> u64 {
     let (halvings, rest) = ((ticks / HALF_LIFE).min(63), ticks % HALF_LIFE);
     let whole = 16 * HALF_LIFE * HALF_LIFE;
+    // The factor is 1 at the beginning of a half-life, 1/2 at its end, and at most 2²² before the division. A count has
+    // 16 bits, and the sum of 2³² counts tends to 2.9 writes for each, below 2³⁹. So nothing overflows.
     (count >> halvings) * (whole - 11 * HALF_LIFE * rest + 3 * rest * rest) / whole
 }
 
 impl Frequency {
     pub fn new(shape: Shape, classes: ClassCount) -> Self {
         let classes = Self::classes(classes) as usize;
+        // One class or two leave none for copies.
         let levels = if classes > 2 { classes - 1 } else { classes };
         let tick_pages = (u64::from(shape.logical_pages) / TICKS).max(1);
         let mut place = Self {
@@ -91,12 +94,15 @@ impl Frequency {
     }
 
     fn compare_with_mean(&mut self) {
+        // The mean is one write at least, also before a page is known.
         let mean = self.total.checked_div(self.known).unwrap_or(0).max(ONE);
+        // What was written once is of level 0, however low the mean is.
         let mut end = (mean / 2).max(ONE);
         for level in &mut self.ends {
             *level = end;
             end *= 4;
         }
+        // Ages are in ticks, and the bound is for an age in device fills.
         self.copy_most = mean * 3 / 2 * TICKS;
     }
 
@@ -108,6 +114,7 @@ impl Frequency {
     }
 
     fn begin_tick(&mut self, tick: u64) {
+        // The sum fades like each count in it, so no page has to be looked at.
         self.total = faded(self.total, tick - self.tick);
         self.tick = tick;
         self.next_tick = (tick + 1) * self.tick_pages;
@@ -117,6 +124,7 @@ impl Frequency {
     /// The count of an entry now, and the ticks since the page was written.
     #[inline]
     fn count_and_age(&self, entry: u32) -> (u64, u64) {
+        // Both are modulo 2¹⁶.
         let age = u64::from((self.tick as u16).wrapping_sub(entry as u16));
         (faded(u64::from(entry >> 16), age), age)
     }
@@ -150,6 +158,7 @@ impl ClassPlacement for Frequency {
     fn copied(&mut self, copy: Copied) -> Class {
         self.advance(copy.clock);
         let (count, age) = self.count_and_age(self.entries[copy.lpn.0 as usize]);
+        // The entry stays as it is, since a copy is no write.
         let level = self.level(count.min(self.copy_most / age.max(1)));
         self.survivors.filter(|_| level == 1).unwrap_or(Class(level as u8))
     }
@@ -165,6 +174,7 @@ impl ClassPlacement for Frequency {
             self.enter(page.lpn.0 as usize, ONE, tick);
             self.tick = self.tick.max(tick);
         }
+        // As if all had been written just now: the sum knows no ages.
         self.total = self.known * ONE;
         self.begin_tick(self.tick);
     }

@@ -45,6 +45,7 @@ impl HotColdReadonly {
 
     fn is_hot(&self, lpn: Lpn, clock: u64) -> bool {
         let stamp = self.updated[lpn.0 as usize] & STAMP;
+        // The clock and the stamp are modulo 2³¹, and so is the difference.
         stamp != 0 && (clock as u32 & STAMP).wrapping_sub(stamp - 1) & STAMP < self.hot_within_pages
     }
 }
@@ -56,11 +57,13 @@ impl ClassPlacement for HotColdReadonly {
             self.updated[i] = READ_ONLY_MARK;
             return READ_ONLY;
         }
+        // A first write is no update, and neither is one behind a discard.
         if write.old.is_none() {
             self.updated[i] = 0;
             return COLD;
         }
         let class = if self.is_hot(write.lpn, write.clock) { HOT } else { COLD };
+        // The greatest stamp and one more would be the mark of read-only pages.
         self.updated[i] = ((write.clock as u32) & STAMP) % STAMP + 1;
         class
     }

@@ -38,6 +38,7 @@ impl LastWrites {
     #[inline]
     pub(super) fn age(&self, lpn: Lpn, clock: u64) -> Option<u64> {
         let stamp = u64::from(self.stamps[lpn.0 as usize]);
+        // The stamp may be of an earlier round, and greater than the clock in this one.
         (stamp > 0).then(|| (clock % ROUND + ROUND - (stamp - 1)) % ROUND)
     }
 

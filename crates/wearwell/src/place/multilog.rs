@@ -30,6 +30,7 @@ struct Level {
 impl Level {
     /// Host pages after which half of its pages are expected to be rewritten; none before a segment was emptied.
     fn expected(self) -> Option<u64> {
+        // The counts of pages never stop growing, so the product with the valid pages needs 128 bits.
         let share = |pages: u64| u128::from(self.valid) * u128::from(pages) / (2 * u128::from(self.emptied));
         (self.emptied > 0).then(|| share(self.moved) as u64)
     }
@@ -71,7 +72,9 @@ impl MultiLog {
 
     /// True if a page of this level that was rewritten after `age` host pages goes one level back.
     fn goes_back(&mut self, level: u8, age: u64) -> bool {
+        // `below` takes 32 bits. Half of the valid pages are never more.
         let expected = self.levels[usize::from(level)].expected().unwrap_or(0).min(u64::from(u32::MAX));
+        // `expected` is greater than the age where `below` is asked, and so not 0.
         level > 0 && age < expected && u64::from(self.rng.below(expected as u32)) < expected - age
     }
 }
@@ -80,6 +83,7 @@ impl ClassPlacement for MultiLog {
     #[inline]
     fn host(&mut self, write: HostWrite<'_>) -> Class {
         let level = write.old.map(OldCopy::class).map_or(0, |class| self.level(class));
+        // A page of unknown age is not early.
         let age = self.writes.age(write.lpn, write.clock).unwrap_or(u64::MAX);
         self.writes.note(write.lpn, write.clock);
         Class(level - u8::from(self.goes_back(level, age)))
@@ -88,6 +92,7 @@ impl ClassPlacement for MultiLog {
     #[inline]
     fn copied(&mut self, copy: Copied) -> Class {
         let level = self.level(copy.from);
+        // A further level costs an open segment, so it waits until the last one has the pages of a segment.
         let may_open = self.last + 1 < self.classes;
         if level == self.last && may_open && self.levels[usize::from(level)].valid >= u64::from(self.slots) {
             self.last += 1;
@@ -117,6 +122,7 @@ impl ClassPlacement for MultiLog {
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
+        // Counted anew for each victim: the policy is not told where discarded pages lay.
         self.levels.iter_mut().for_each(|level| level.valid = 0);
         for seg in segments.all() {
             self.levels[usize::from(segments.class(seg).0)].valid += u64::from(segments.valid(seg));

@@ -58,6 +58,7 @@ impl SepBit {
 impl ClassPlacement for SepBit {
     #[inline]
     fn host(&mut self, write: HostWrite<'_>) -> Class {
+        // A page that is written again after a discard counts as new: its stamp is not the age of what is replaced.
         let age = write.old.and_then(|_| self.writes.age(write.lpn, write.clock));
         self.writes.note(write.lpn, write.clock);
         if age.is_some_and(|age| age < self.short_life) { SHORT_LIVED } else { LONG_LIVED }
@@ -68,6 +69,7 @@ impl ClassPlacement for SepBit {
         if copy.from == SHORT_LIVED {
             return OUT_OF_SHORT_LIVED;
         }
+        // ℓ is as large as can be at first, so its multiples stop there.
         match self.writes.age(copy.lpn, copy.clock) {
             Some(age) if age < self.short_life.saturating_mul(4) => YOUNG,
             Some(age) if age < self.short_life.saturating_mul(16) => OLDER,

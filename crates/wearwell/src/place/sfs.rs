@@ -46,6 +46,7 @@ impl Sums {
     }
 
     fn heat(self, clock: u64) -> Option<f64> {
+        // A segment of which nothing is known takes no part in the groups.
         (self.pages > 0).then(|| heat(self.writes, (u64::from(self.pages) * clock).saturating_sub(self.clocks)))
     }
 }
@@ -116,6 +117,7 @@ impl Sfs {
 
     /// One round of k-means: each centre moves to the mean of the segments that it is nearest to, or to 0.
     fn settle(&mut self) {
+        // No more centres than classes, so each has a place here.
         let mut groups = [(0.0, 0.0); Class::COUNT];
         for &heat in &self.heats {
             let (sum, count) = &mut groups[self.nearest(heat)];
@@ -133,9 +135,11 @@ impl ClassPlacement for Sfs {
     fn host(&mut self, write: HostWrite<'_>) -> Class {
         let lpn = write.lpn;
         let (count, age) = (self.counts[lpn.0 as usize], self.writes.age(lpn, write.clock));
+        // The old copy leaves with the numbers that it was entered with, so before they change.
         if let (Some(old), Some(age)) = (write.old.map(OldCopy::seg), age) {
             self.sums[old.index()].take(count, write.clock.saturating_sub(age));
         }
+        // By the writes before this one: counted with it, every page would be as hot as can be.
         let class = age.map_or(0, |age| self.nearest(heat(u64::from(count), age)));
         self.counts[lpn.0 as usize] = count.saturating_add(1);
         self.writes.note(lpn, write.clock);
@@ -146,6 +150,7 @@ impl ClassPlacement for Sfs {
 
     #[inline]
     fn copied(&mut self, copy: Copied) -> Class {
+        // A page of which nothing is known is as cold as can be.
         let age = self.writes.age(copy.lpn, copy.clock).unwrap_or(copy.clock);
         let class = self.nearest(heat(u64::from(self.counts[copy.lpn.0 as usize]), age));
         self.enter(class, copy.lpn, copy.clock.saturating_sub(age));
@@ -154,8 +159,10 @@ impl ClassPlacement for Sfs {
 
     fn opened(&mut self, segment: Opened) {
         let class = usize::from(segment.class.0);
+        // Segments of wear leveling have a class without a centre.
         if let Some(open) = self.open.get_mut(class) {
             *open = Some(segment.seg);
+            // A page is sorted before the segment for it is opened.
             self.sums[segment.seg.index()] = core::mem::take(&mut self.waiting[class]);
         }
     }
@@ -179,16 +186,19 @@ impl ClassPlacement for Sfs {
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
+        // The last write has made it one host page later.
         let clock = self.clock + 1;
         self.heats.clear();
         let closed = segments.all().filter(|&seg| matches!(segments.state(seg), SegState::Closed(_)));
         self.heats.extend(closed.filter_map(|seg| self.sums[seg.index()].heat(clock)));
+        // So few segments make no groups: each centre is the heat of one of them.
         if self.heats.len() > self.centres.len() {
             (0..ROUNDS).for_each(|_| self.settle());
         } else if !self.heats.is_empty() {
             let heats = self.heats.iter().cycle();
             self.centres.iter_mut().zip(heats).for_each(|(centre, &heat)| *centre = heat);
         }
+        // Classes go from the hottest to the coldest. The means may have passed each other.
         self.centres.sort_unstable_by(|a, b| b.total_cmp(a));
         Wanted::Any
     }

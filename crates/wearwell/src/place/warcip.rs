@@ -80,19 +80,23 @@ impl Warcip {
             if beyond < 0.0 { -beyond } else { beyond }
         };
         let nearer = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
+        // Backwards, because `min_by` takes the first of equals.
         self.clusters.iter().map(distance).enumerate().rev().min_by(nearer).map_or(0, |(at, _)| at)
     }
 
     fn split_or_mark(&mut self) {
         let total: u64 = self.clusters.iter().map(|cluster| cluster.writes).sum();
+        // No two can have more than half each.
         let crowded = self.clusters.iter().position(|cluster| cluster.writes > total / 2);
         match crowded.zip(self.free_class()) {
             Some((at, class)) => {
+                // As in the simulator: the new cluster comes before the crowded one, with the mean of its neighbours.
                 let below = if at > 0 { self.clusters[at - 1].centre } else { 0.0 };
                 let centre = (below + self.clusters[at].centre) / 2.0;
                 self.clusters.insert(at, Cluster { class, centre, pages: 0, writes: 0 });
             }
             None if self.leaving.is_none() && self.clusters.len() > 1 => {
+                // A cluster that fills less than one segment of 256 is not worth an open one.
                 let slots = u64::from(self.slots);
                 self.leaving = self.clusters.iter().find(|cluster| cluster.writes < slots).map(|cluster| cluster.class);
             }
@@ -116,6 +120,7 @@ impl ClassPlacement for Warcip {
         let at = self.nearest(interval);
         let cluster = &mut self.clusters[at];
         let pages = f64::from(cluster.pages);
+        // `pages` is 0 behind a full segment. So the first page of the next one sets the centre alone.
         cluster.centre = (cluster.centre * pages + interval) / (pages + 1.0);
         cluster.pages += 1;
         cluster.writes += 1;
@@ -124,13 +129,16 @@ impl ClassPlacement for Warcip {
 
     fn copied(&mut self, copy: Copied) -> Class {
         let age = self.writes.age(copy.lpn, copy.clock);
+        // An age is less than 2³²: see `LastWrites`.
         self.delays[copy.lpn.0 as usize] = age.map_or(0, |age| age as u32);
         COPIES
     }
 
     fn closed(&mut self, segment: Closed) {
+        // Segments of copies and of wear leveling have no cluster, and do not count for the period.
         let Some(at) = self.clusters.iter().position(|cluster| cluster.class == segment.class) else { return };
         if self.leaving == Some(segment.class) {
+            // There were two or more when it was marked, and only one leaves at a time.
             self.clusters.remove(at);
             self.leaving = None;
         } else {

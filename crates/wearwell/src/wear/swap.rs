@@ -11,6 +11,7 @@ pub(super) struct Swap {
 
 impl WearRule for Swap {
     fn wants_move(&self, spread: Spread) -> bool {
+        // A hundredfold count may not fit into 32 bits.
         let used = u64::from(spread.max_erases) * 100;
         used >= u64::from(spread.endurance) * u64::from(self.percent) && spread.max_erases - spread.min_erases > 1
     }

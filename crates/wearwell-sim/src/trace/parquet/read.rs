@@ -52,8 +52,10 @@ impl<'a> ParquetReader<'a> {
             if !is_anywhere || is_wanted(group) {
                 groups.push((group, row));
             }
+            // A broken file may count below 0.
             row += metadata.row_group(group).num_rows().max(0) as u64;
         }
+        // `open_next` takes them from the end.
         groups.reverse();
         Ok(Self { name, file, places, groups, group: None })
     }
@@ -105,6 +107,7 @@ fn may_hold(group: &RowGroupMetaData, place: Option<usize>, wanted: &str) -> boo
         (Statistics::Int64(of), Ok(wanted)) => {
             of.min_opt().is_none_or(|&least| least <= wanted) && of.max_opt().is_none_or(|&most| wanted <= most)
         }
+        // Other statistics are not compared, and the rows decide.
         _ => true,
     }
 }
@@ -140,6 +143,7 @@ impl Group {
         for (at, (place, column)) in places.iter().zip(COLUMNS).enumerate() {
             let Some(place) = *place else { continue };
             let of = group.metadata().column(place).column_descr();
+            // In Parquet a number without a mark has a sign.
             are_signed[at] = !matches!(
                 of.converted_type(),
                 ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
@@ -204,6 +208,7 @@ impl Group {
                 let numbers = values.iter().map(|&value| u64::from(value as u32)).collect();
                 (numbers, negative.map(|row| (row, values[row].to_string())))
             }
+            // A batch has a row at least, so there is a first value.
             Column::Text(_, values) => (vec![0; count], Some((0, shown(values[0].data())))),
             Column::Absent => (vec![0; count], None),
         };

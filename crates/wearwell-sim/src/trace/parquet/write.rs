@@ -87,6 +87,7 @@ impl ParquetWriter {
         let rows = &self.requests;
         let mut group = self.file.next_row_group()?;
         let ops = |op: Op| ByteArray::from(op.letter().to_string().into_bytes());
+        // The schema says that numbers have no sign, so the bits are kept as they are.
         column::<Int64Type>(&mut group, rows.iter().map(|row| row.time_us as i64))?;
         column::<ByteArrayType>(&mut group, rows.iter().map(|row| ops(row.op)))?;
         column::<Int64Type>(&mut group, rows.iter().map(|row| row.offset_bytes as i64))?;

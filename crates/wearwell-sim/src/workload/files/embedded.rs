@@ -103,6 +103,7 @@ impl Program for Fax {
         for records in [FAX_SETTINGS, FAX_NUMBERS, FAX_HISTORY] {
             records.create(files, draw)?;
         }
+        // One page has to fit. For further ones the queue removes older pages.
         need_room(files, FAX_PAGE_BYTES.into(), || "a page of a fax".to_owned())
     }
 

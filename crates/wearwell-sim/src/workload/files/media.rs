@@ -119,6 +119,7 @@ impl Media {
 
 impl Program for Media {
     fn set_up(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
+        // The volume is still empty, so this is a part of all of it.
         self.spare_bytes = files.free_bytes()? * (100 - FULL_PERCENT) / 100;
         files.set_block_bytes(64 << 10);
         let (min, max) = self.sizes.range_bytes();
@@ -137,6 +138,7 @@ impl Program for Media {
     fn transact(&mut self, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let (min, max) = self.sizes.range_bytes();
         let bytes = draw.between(min, max);
+        // With no file left, the file system says whether the new one fits.
         while !self.files.is_empty() && !self.fits(bytes, files)? {
             let victim = draw.below(self.files.len() as u32) as usize;
             let victim = self.files.swap_remove(victim);

@@ -269,9 +269,11 @@ impl FileWorkload {
     /// The requests since they were last taken.
     pub fn take_requests(&mut self) -> Vec<Request> {
         let mut requests = self.volume.device().take_requests();
+        // A flush has no range that could move.
         for request in requests.iter_mut().filter(|request| request.op != Op::Flush) {
             request.offset_bytes += self.first_sector * SECTOR_BYTES;
         }
+        // The bytes of the table come first in `take_written`, too.
         requests.splice(0..0, self.table_request.take());
         requests
     }

@@ -212,6 +212,7 @@ impl fmt::Display for Postmark {
     /// The name of a setting, or every parameter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            // Parameters that are those of a setting are printed by its name, however they were given.
             Self::SMALL => return f.write_str("small"),
             Self::LARGE => return f.write_str("large"),
             _ => {}
@@ -255,6 +256,7 @@ impl Pool {
 
     fn create(&mut self, bytes: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let number = self.created;
+        // A number is not used again, so every name is new.
         self.created += 1;
         let path = match self.spec.dirs {
             Dirs::Fixed(dirs) => format!("D{:03}/F{number:07}", draw.below(dirs)),
@@ -272,6 +274,7 @@ impl Pool {
         let chosen = draw.below(self.members.len() as u32);
         let member = self.members.swap_remove(chosen as usize);
         files.remove(&member.path)?;
+        // Behind the file, because only an empty directory can be removed.
         if let (Dirs::Each, Some((dir, _))) = (self.spec.dirs, member.path.split_once('/')) {
             files.remove(dir)?;
         }
@@ -282,6 +285,7 @@ impl Pool {
     fn create_or_delete(&mut self, in_ten: u32, files: &mut dyn Files, draw: &mut Draw) -> Result<(), FatError> {
         let wants = draw.below(BIAS_WHOLE) < in_ten || self.members.is_empty();
         let bytes = self.draw_bytes(draw);
+        // Twice the pool is what `parse` has checked the directories for.
         let is_full = self.members.len() as u64 >= 2 * u64::from(self.spec.files);
         if wants && !is_full && files.has_room(bytes.into())? {
             self.create(bytes, files, draw)
@@ -304,6 +308,7 @@ impl Pool {
         if member.bytes == max_bytes {
             return Ok(());
         }
+        // The file is smaller than the largest, so there is something to draw.
         let bytes = draw.between(1, max_bytes - member.bytes);
         if !files.has_room(bytes.into())? {
             return Ok(());
@@ -320,6 +325,7 @@ impl Program for Pool {
         files.set_syncs_blocks(self.spec.sync == Sync::Block);
         if let Dirs::Fixed(dirs) = self.spec.dirs {
             for dir in 0..dirs {
+                // The footprint of an empty file has the two clusters that a directory may take.
                 need_room(files, 0, || format!("directory {} of {dirs}", dir + 1))?;
                 files.make_dir(&format!("D{dir:03}"))?;
             }

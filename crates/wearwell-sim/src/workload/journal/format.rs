@@ -30,9 +30,11 @@ impl Metadata {
             // The logarithm of the block's size over 1,024, and of the cluster's.
             (0x18, 2),
             (0x1C, 2),
+            // Blocks and clusters of a group: as many as a block has bits. All inodes belong to the first group.
             (0x20, 1 << 15),
             (0x24, 1 << 15),
             (0x28, inodes),
+            // The magic number, revision 1, and the first inode that a user's file may have.
             (0x38, 0xEF53),
             (0x4C, 1),
             (0x54, 11),
@@ -42,6 +44,7 @@ impl Metadata {
             (0x60, 0x242),
             (0xE0, JOURNAL_INODE as u32),
         ];
+        // The superblock lies at byte 1,024 of the volume, behind room for a boot loader.
         put(&mut superblock[1024..], &fields);
         let mut descriptors = Box::new([0; BLOCK_BYTES as usize]);
         put(

@@ -52,6 +52,7 @@ impl Layout {
             layout = Self::with(settings, blocks, files.saturating_sub(beyond.div_ceil(FILE_BLOCKS)));
         }
         if layout.files == 0 || layout.end() > blocks {
+            // Where no file fits, the error says what one of them would need.
             let needed = Self::with(settings, blocks, files.max(1)).end();
             let [needed_bytes, range_bytes] = [needed, blocks].map(|blocks| blocks.saturating_mul(BLOCK_BYTES));
             return Err(WorkloadError::Volume { needed_bytes, range_bytes });

@@ -113,6 +113,7 @@ impl JournalWorkload {
     pub fn age(&mut self) -> &[Request] {
         self.requests.clear();
         let (data, stream) = (self.layout.data(), self.stream(HOME_STREAM));
+        // The last step is as long as the others, so a little more is written than asked for.
         for _ in 0..AGING_STEP {
             let start = data.start + u64::from(below(self.rng.next_u64(), data.blocks as u32));
             self.requests.push(write(Run { start, blocks: 1 }, stream));
@@ -174,6 +175,8 @@ impl JournalWorkload {
             self.requests.push(FLUSH);
             self.requests.push(write(self.ring.superblock(), journal));
         }
+        // The body is durable before its commit block is written, as ext4 orders them: the commit block vouches for the
+        // body.
         let (body, commit) = self.ring.append(logged);
         self.requests.extend(body.map(|run| write(run, journal)));
         self.requests.push(FLUSH);

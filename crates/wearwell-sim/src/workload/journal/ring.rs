@@ -55,6 +55,7 @@ impl Ring {
         }
         let wanted = length.max(self.size / 4);
         while self.size - self.used < wanted {
+            // An empty ring has room, because the settings refuse transactions of more than a quarter of it.
             let Some(oldest) = self.live.pop_front() else { break };
             self.used -= oldest.length;
             for home in oldest.homes {

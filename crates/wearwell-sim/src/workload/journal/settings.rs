@@ -115,6 +115,7 @@ impl Journal {
             }
             "age" => self.age = value.parse().ok()?,
             "sync" => self.sync = value.parse().ok().filter(|&requests| requests > 0)?,
+            // `parse` has found the key in the list, so `hints` is left.
             _ => self.hints = one_of(value, [("on", true), ("off", false)])?,
         }
         Some(())

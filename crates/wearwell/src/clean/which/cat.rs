@@ -21,6 +21,7 @@ impl AgeScore for Cat {
     const WEAR_CLASSES: u32 = 16;
 
     fn weight(valid: u32, slots: u32) -> f64 {
+        // Without a valid page this is infinite, but no candidate is empty.
         f64::from(slots - valid) / f64::from(valid)
     }
 

@@ -33,6 +33,7 @@ impl<const SQUARE: bool> AgeWeighted<CostBenefit<SQUARE>> {
 
 impl<const SQUARE: bool> AgeScore for CostBenefit<SQUARE> {
     fn weight(valid: u32, slots: u32) -> f64 {
+        // Without a valid page this is infinite, but no candidate is empty.
         let weight = f64::from(slots - valid) / (2.0 * f64::from(valid));
         if SQUARE { weight * weight } else { weight }
     }

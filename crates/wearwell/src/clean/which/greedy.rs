@@ -52,6 +52,8 @@ impl<const LEVELS: bool> Greedy<LEVELS> {
             // A candidate is not full, so there is an entry for it.
             by_valid[segments.valid(seg) as usize] += 1;
         }
+        // Few take part, so that most invalidations cost one comparison. But there are enough that the limit is not
+        // raised for each victim.
         let wanted = self.segments / 16 + 1;
         let mut seen = 0;
         self.limit = by_valid

@@ -83,6 +83,7 @@ impl Heaps {
         // What was below it takes its place.
         let heir = self.merge(child, segments);
         let after = if heir == END { next } else { heir };
+        // It is a root, or a first child, whose `prev` is its parent, or it is behind a sibling.
         if prev == END {
             self.roots[heap as usize] = heir;
         } else if self.nodes[prev as usize].child == seg.0 {
@@ -105,6 +106,7 @@ impl Heaps {
         if first == END {
             return None;
         }
+        // All that come later hang below this one child now, so the walk goes down from here.
         self.nodes[seg.index()].child = first;
         (self.nodes[first as usize].prev, self.nodes[first as usize].next) = (seg.0, END);
         Some(Seg(first))

@@ -87,6 +87,7 @@ impl VictimSelection for Settled {
     }
 
     fn invalidated(&mut self, seg: Seg, segments: &Segments) {
+        // The last invalidation is now, so the second age is the lower one again.
         self.removed(seg, segments);
         self.restless.added(seg, segments);
     }

@@ -21,6 +21,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B9.
         commits.sort_by_key(|commit| (commit.lbn, Reverse(commit.seq)));
         for commits in commits.chunk_by(|one, other| one.lbn == other.lbn) {
+            // A chunk has at least one commit.
             let [newest, older @ ..] = commits else { continue };
             self.list_older_commits(newest, older, recovery)?;
             recovery.committed[newest.lbn.index()] = newest.seq;
@@ -73,6 +74,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.settled.push(newest.lbn);
         } else if is_last {
             // The last is the fourth, so that before it lasts.
+            // One of the three at most has no commit, so `segs` has two or more.
             if blocks >= 3 && !self.has_gaps(segs[0], recovery)? {
                 kept = &kept[..1];
                 recovery.settled.push(newest.lbn);
@@ -102,6 +104,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             newer.iter().map(|commit| self.has_gaps(commit.seg, recovery)).collect::<Result<_, _>>()?;
         let is_whole_between = gaps.contains(&false);
         for (index, commit) in newer.iter().enumerate().filter(|(index, _)| gaps[*index]) {
+            // Index 0 is the last but one. It is given up only if others stand for it (Spec B13.7).
             if index > 0
                 || is_whole_between
                 || self.has_all_of(newest.seg, commit.seg, recovery)?
@@ -301,6 +304,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 }
             }
         }
+        // A record has the whole state of its logical block, so those before the newest say nothing more.
         records.sort_by_key(|record| (record.lbn, Reverse(record.seq)));
         records.dedup_by_key(|record| record.lbn);
         records
@@ -324,6 +328,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             self.record = record;
             recovery.report.lost_discards += u32::from(read.is_err());
+            // The record is live like a page, so that its log block is not recycled without it.
             if let Some(id) = self.logs.of_page(at) {
                 self.map.set_logged(lbn, self.shape.pages, at);
                 self.logs.get_mut(id).live += 1;
@@ -352,6 +357,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 for lpn in self.map.range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
                     self.forget_page(Lpn(lpn));
                 }
+                // Also without a page in the map: its blocks are still to be erased.
                 recovery.dead.push(lbn);
             }
             self.record = record;

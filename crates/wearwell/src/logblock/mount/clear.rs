@@ -31,6 +31,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // The one written last becomes the current one of its logical block.
         logs.sort_by_key(|scanned| (scanned.newest, scanned.what.is_trusted()));
         let (found, most) = (logs.len() as u32, self.config.most_log_blocks(&self.shape));
+        // Each page of a shared log block may be of another logical block.
         let overlays =
             self.config.overlays(&self.shape).max(found * if self.shares_logs() { self.shape.pages } else { 1 });
         let mut map = BlockMap::new(self.config.logical_pages, self.shape.pages, overlays.min(self.map.blocks()));
@@ -79,6 +80,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
             self.map.set_mapped(copy.lpn, true);
+            // It is mapped all the same: an unmapped page would read as zeros.
             if copy.lost {
                 self.lost.note(copy.lpn);
             }
@@ -250,6 +252,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
         for merge in incomplete {
             let Some(lbn) = merge.lbns(&self.map).next() else { continue };
+            // Copies keep their numbers, so merges of the same pages may have the same. Then the one counts that lacks
+            // fewest.
             let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
             match merges.iter_mut().find(|(_, other)| *other == lbn) {
                 Some((kept, _)) if worth(kept) < worth(merge) => *kept = merge,
@@ -301,6 +305,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             let copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
             let is_counted = |data: Seg| recovery.others_that_stay(replaced.seg).any(|other| other.seg == data);
+            // A data block that lacks no page was not scanned, and so is not among the others.
             let in_data = match self.map.data(lbn).filter(|&data| !is_counted(data)) {
                 Some(data) => self.is_copied_at(self.page_in(data, page), tag)?,
                 None => false,
@@ -341,6 +346,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while self.free.total() < 2
             && let Some(seg) = recovery.spare.pop()
         {
+            // Those that no logical block needs have been erased already.
             let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
             if let Some(at) = recovery.stale.iter().position(is_kept) {
                 recovery.stale.remove(at);
@@ -372,6 +378,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             {
                 continue;
             }
+            // A data block that lacks no page was not scanned. A copy is at the same offset there.
             let Some(data) = self.map.data(lbn) else { return Ok(false) };
             if !self.is_copied_at(self.page_in(data, page), tag)? {
                 return Ok(false);
@@ -424,6 +431,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Err(error) => return Err(error),
             }
         }
+        // What cannot be read from now on is lost, and has not faded.
         self.fragile.clear();
         Ok(())
     }
@@ -483,6 +491,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if !self.fragile.contains(&at) || recovery.faded.contains(&at) {
                 continue;
             }
+            // There is no room to copy the page. If it has faded, the mount begins anew without it.
             found = match self.pages.read(at, &mut held) {
                 Ok(_) => self.note_same(lpn, at, &held, recovery),
                 Err(_) => {
@@ -550,6 +559,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let held = logs.flat_map(|id| (self.logs.get(id).seg.0 * self.shape.pages..).zip(self.logs.held(id)));
         let live = held.filter_map(|(at, &lpn)| {
             let (lbn, offset) = self.map.split(lpn);
+            // The place behind the last page is that of the discard record.
             let counts = [offset, self.shape.pages].iter().any(|&place| self.map.logged(lbn, place) == Ppn(at));
             counts.then_some(lbn)
         });

@@ -100,6 +100,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut blocks = u32::from(self.uncommitted(lbn, first_commit, recovery).any(has_head));
         if let [between @ .., _] = older {
             blocks += 1;
+            // One with gaps may be a merge that a cut has hit, and that was believed once (rule 3).
             for &seg in between {
                 blocks += u32::from(!self.has_gaps(seg, recovery)?);
             }
@@ -216,6 +217,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (page, read) in (0_u32..).zip(&scanned.tags) {
             let TagRead::Tag(tag) = read else { continue };
             let (lbn, offset) = self.map.split(tag.lpn);
+            // A damaged tag may name no logical block of the device.
             let is_old = recovery.committed.get(lbn.index()).is_some_and(|&commit| tag.seq < commit);
             let is_fragile = recovery.fragile.contains(&self.page_in(scanned.seg, page));
             if !is_old || !is_fragile || tag.kind != Content::Data {
@@ -349,6 +351,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (before, behind) = scanned.tags.split_at(page);
             let first = before.iter().rev().find_map(number).filter(|_| is_ordered);
             let end = behind.iter().find_map(number).filter(|_| is_ordered);
+            // The page may have had any number where pages are in no order.
             found.push(first.unwrap_or(0)..end.unwrap_or(u64::MAX));
         }
         found
@@ -423,6 +426,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery: &mut Recovery,
     ) -> Result<u32, MountError> {
         let mut gone = 0;
+        // The last page is the commit. It has a number of its own, and is a copy of none.
         for page in 0..self.shape.pages - 1 {
             // What is older than the old commit can only come from its block.
             let is_copy = |tag| matches!(tag, TagRead::Tag(tag) if tag.seq < old_seq);

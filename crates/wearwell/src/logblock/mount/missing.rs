@@ -36,6 +36,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// The logical pages that may have been where a block cannot be read.
     fn may_have_held(&self, scanned: &Scanned) -> Vec<Lpn> {
         let owner = scanned.lbns(&self.map).next();
+        // Pages lie at their own offsets in these, so the place tells which one is gone.
         let is_in_place = match (scanned.what, scanned.tags.first()) {
             (Block::Primary | Block::Replaced | Block::Holes | Block::Whole, _) => true,
             (_, Some(TagRead::Tag(tag))) => tag.role == Role::MergeHead,

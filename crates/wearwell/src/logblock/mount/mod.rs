@@ -390,13 +390,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.find_last(&mut recovery)?;
         }
         self.choose_data_blocks(&mut recovery)?;
+        // Behind the data blocks: a page of a log block counts only if it is newer than the commit (Spec B10).
         let copies = self.choose_pages(&mut recovery)?;
         let records = self.newest_records(&recovery);
         if !recovery.report.clean {
             self.find_unsettled(&copies, &records, &mut recovery);
         }
+        // Before the map points at them: each page that counts is counted as live in its log block.
         self.open_logs(&recovery, &copies, &records);
         self.point_at_copies(&copies, &recovery);
+        // Behind the copies: what a record unmaps is taken out of the map and of the counts again.
         self.apply_discards(&records, &mut recovery)?;
         self.apply_dead(&mut recovery)?;
         self.note_missing(&mut recovery);
@@ -442,6 +445,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             && tag.role.is_commit()
         {
             let (lbn, offset) = self.map.split(tag.lpn);
+            // A damaged tag may name any page. Its block is scanned.
             if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
@@ -514,11 +518,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         let owner = scanned.lbns(&self.map).next();
+        // Pages of several logical blocks lie in one only where log blocks are shared.
         let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
         let in_place = !self.has_primaries() && what == Block::Primary;
         if owner.is_none() {
             recovery.blank.push(seg);
             let is_erased = scanned.tags.iter().all(|tag| *tag == TagRead::Erased);
+            // What cannot be read may have held something (Spec B14).
             recovery.unreadable.extend((!is_erased).then_some(scanned));
         } else if mixed || in_place {
             return Err(MountError::OtherScheme { segment: seg });

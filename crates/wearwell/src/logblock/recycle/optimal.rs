@@ -19,6 +19,7 @@ pub fn sequence_cost(pages: u32, growth: f64, migrations: f64, costs: Costs) -> 
     let (pages, n, half) = (f64::from(pages), migrations, growth / 2.0);
     let spent = half * costs.copy * n * n + (half * costs.copy + costs.erase) * n + merge(pages, costs);
     let gained = -half * n * n + (pages - half) * n + pages;
+    // After n migrations α·n pages are live. With all of them live, one more migration would gain nothing.
     let room_left = pages - growth * n;
     if room_left > 0.0 { spent / gained } else { f64::INFINITY }
 }
@@ -31,6 +32,7 @@ pub fn optimal_migrations(pages: u32, growth: f64, costs: Costs) -> u32 {
     }
     let n_p = f64::from(pages);
     let (copy_all, merge) = (costs.copy * n_p, merge(n_p, costs));
+    // The numerator of W′ is a·n² + b·n + c: the cubic terms cancel each other.
     let a = (costs.erase + copy_all) * growth / 2.0;
     let b = (copy_all + merge) * growth;
     let c = (copy_all + merge) * growth / 2.0 + n_p * (costs.erase - merge);

@@ -118,6 +118,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             if !open.is_open() || self.free.bank_of(open.seg) != bank {
                 continue;
             }
+            // Each class that is put aside opens a free segment in its place, and puts one aside at most.
             if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
                 // Once the erase has ended, no class has to be put aside.
                 return self.finish_erase(true);

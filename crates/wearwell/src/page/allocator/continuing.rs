@@ -60,6 +60,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// bank takes programs.
     fn takes_more(&mut self, seg: Seg) -> bool {
         let table = self.index.pool().table();
+        // Without a valid page it waits among the empty segments for its erase, and `reopen` takes candidates only.
         let is_closed = table.state(seg) == SegState::Closed(Health::Sound) && table.valid(seg) > 0;
         let has_place = !self.open[table.class(seg).index()].is_open();
         is_closed && has_place && !self.log.is_erasing(self.free.bank_of(seg))

@@ -80,6 +80,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     /// Erases a segment and waits for it. False if it had to be retired.
     fn erase_now(&mut self, seg: Seg) -> Result<bool, FtlError> {
+        // One erase runs at a time.
         self.finish_erase(true)?;
         match self.start_erase(seg)? {
             Some(EraseProgress::Done) => Ok(true),
@@ -108,6 +109,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         // Spec P18. A segment whose erase fails is retired, and the next one is tried.
         for &seg in headless {
             if self.table().state(seg).is_in_use() {
+                // A void segment was closed without a valid page, so it waits among the empty ones.
                 self.index.pool_mut().take_this_empty(seg);
                 self.leave_class(seg, 0);
                 self.index.pool_mut().table_mut().start_erase(seg);
@@ -132,6 +134,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         match ended {
             Ok(()) => Ok(true),
             Err(ErrorKind::EraseFailed | ErrorKind::ProgramFailed) => {
+                // `start` counts everything behind this, so the log and the table are all that has to know.
                 self.log.retire(seg)?;
                 self.index.pool_mut().table_mut().retire(seg);
                 Ok(false)

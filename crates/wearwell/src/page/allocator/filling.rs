@@ -111,6 +111,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         class: Class,
     ) -> Result<(usize, Result<(), ErrorKind>), FtlError> {
         let OpenSegment { seg, next, .. } = self.open[class.index()];
+        // The copies go to consecutive slots: the caller's run ends at `stop`.
         let (to, base) = (self.index.slots().page(seg, next).0, self.index.slots().page(victim, 0).0);
         let mut copied = 0;
         let mut ended = Ok(());
@@ -147,6 +148,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 Err(error) => return Err(FtlError::Chip(error)),
             }
         }
+        // If padding has cost the segment, the class has none open, and `close_if_full` finds nothing to close.
         match ended {
             Ok(()) | Err(ErrorKind::Uncorrectable) => self.close_if_full(class)?,
             Err(ErrorKind::ProgramFailed) => self.give_up(class),
@@ -325,6 +327,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             return Ok(());
         }
         for class in (0..Class::COUNT as u8).map(Class) {
+            // `end` stays where the data ends, while padding moves the next slot.
             let OpenSegment { seg, next: end, .. } = self.open[class.index()];
             while self.has_room(class) && wanted(&self.log, seg, end, self.open[class.index()].next) {
                 match self.append_pad(class) {

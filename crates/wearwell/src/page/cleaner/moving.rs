@@ -110,6 +110,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Tells the placement which pages it will be asked for, if it wants to know.
     pub(super) fn announce_victim(&mut self, victim: Seg) -> Result<(), FtlError> {
         let alloc = &mut self.alloc;
+        // Few placements look at victims, and the lists below take memory.
         if !alloc.placement.wants_victims() {
             return Ok(());
         }
@@ -157,6 +158,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     fn move_unreadable(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
         if let Some(part) = self.discards.part_in(lpn) {
             self.discards.mark_dirty(part);
+            // A part that knows of a write must not outlast it, as in `write_for_erase`.
             self.alloc.pad_open()?;
             // Only this part is written: the cleaner may be about to move others.
             return self.discards.write_part(part, &mut self.alloc);

@@ -184,6 +184,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         match self.open.iter_mut().find(|o| o.seg == seg) {
             Some(open) => open.tags.extend_from_slice(&tag),
             None => {
+                // A summary takes a tag for each slot, so the list gets all its memory at once.
                 let mut tags = Vec::with_capacity(self.layout.slots as usize * TAG_BYTES);
                 tags.extend_from_slice(&tag);
                 self.open.push(OpenTags { seg, tags });
@@ -295,6 +296,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             empty: tags.is_empty(),
             // Spec N5.
             needs_erase: header.is_none(),
+            // Only a summary says what the segment was opened for. Without one the first tag is the best that is left.
             class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
             suspect_from,
             lasts_to,
@@ -445,6 +447,7 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
         if self.is_bad(seg)? {
             return Err(ErrorKind::EraseFailed);
         }
+        // The block with the header goes first, so that its loss tells of an erase that was begun.
         for block in self.layout.stripe.blocks(seg) {
             self.chip.erase(block).map_err(kind)?;
         }

@@ -66,6 +66,7 @@ impl Extra {
     /// True if an engine whose map lies elsewhere wrote this version: in memory or on flash.
     pub(super) fn is_of_other_map(self, version: u32) -> bool {
         let is_of_map = [WITH_MAP, WITH_MAP_ALONE].contains(&version);
+        // Spec N3. Of any other version it is not known where the map lies.
         (WITH_CAPACITY..=WITH_MAP).contains(&version) && is_of_map != (self == Self::Map)
     }
 }

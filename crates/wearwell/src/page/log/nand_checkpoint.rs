@@ -17,6 +17,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// was formatted with it can only be mounted with it.
     #[must_use]
     pub fn with_checkpoint(mut self) -> Self {
+        // All segments of the chip count, because how many are left for data depends on the result.
         let pages =
             most_bytes(self.layout.stripe.segments(), self.layout.slots).div_ceil(u64::from(self.layout.payload_bytes));
         let segments = pages.div_ceil(u64::from(self.layout.checkpoint_slots()));
@@ -131,6 +132,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// [`Log::read_mark`].
     pub(super) fn read_mark_in(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
+        // Spec P15.
         if self.is_bad(seg)? {
             return Ok(None);
         }

@@ -56,6 +56,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     /// True if no page of the block that is erased first can be read.
     fn is_first_block_gone(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        // Pages of a stripe go round its dies, so each of these lies in the block with the header.
         for page in (0..self.layout.stripe.pages()).step_by(self.layout.stripe.blocks_per_segment() as usize) {
             match self.read_tag(self.address(seg, page), false) {
                 Err(ErrorKind::Uncorrectable) => {}

@@ -88,6 +88,7 @@ pub struct TagPages {
 
 impl TagPages {
     pub(super) fn new(page_bytes: u32, slots: u32) -> Self {
+        // One slot of each third is the tag page itself.
         let most = slots.div_ceil(GROUPS).saturating_sub(1).max(LEAST_PAGES).min(most_tags(page_bytes));
         Self { most, groups: Vec::new(), source: None, loaded: None, checkpoint_seq: None }
     }

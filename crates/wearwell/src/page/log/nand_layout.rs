@@ -94,11 +94,13 @@ impl Layout {
         if page_bytes < SECTOR_BYTES + tag_bytes {
             return Err(NandLayoutError::PageTooSmall { page_bytes, spare_bytes });
         }
+        // With tag pages, headers and summaries still keep their tag in the page.
         let own_bytes = if has_tag_pages { TAG_BYTES as u32 } else { tag_bytes };
         let (summary_payload_bytes, pages) = (page_bytes - own_bytes, stripe.pages());
         let group = shared_group(geometry.paired_pages, &stripe);
         // How many slots there are depends on this, so it counts a tag for every page.
         let summary_pages = nand_bytes::summary_bytes(pages).div_ceil(summary_payload_bytes as usize) as u32;
+        // The summary begins a group of its own, so that a cut in it hits no slot (decision 5).
         let summary_at = pages.saturating_sub(summary_pages) / group * group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
         let layout = Self {

@@ -70,6 +70,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
                     take(slot, &tag);
                 }
             }
+            // The summary has the tags of all slots, so none is missing.
             return Ok(false);
         }
         let mut has_gaps = false;

@@ -40,6 +40,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
 
     /// Erases what the first `pages` pages of a checkpoint lie in. False if it is bad.
     pub(crate) fn clear_map(&mut self, pages: u32) -> Result<bool, ErrorKind> {
+        // What is outdated has to go, however worn its place is. A shutdown has asked before (`is_checkpoint_worn`).
         self.clear_kept_pages(pages, u32::MAX, 0)
     }
 
@@ -80,6 +81,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
 
     /// Makes sure that a kept segment is bad, so that no checkpoint is believed any more. False if none can be marked.
     pub(crate) fn forbid_checkpoint(&mut self) -> Result<bool, ErrorKind> {
+        // The checkpoint begins in the one, and its end lies in the other.
         let segments = [0, self.end_page()].map(|page| self.checkpoint_segment(page));
         for seg in segments {
             if self.is_bad(seg)? {

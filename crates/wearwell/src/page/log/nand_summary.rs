@@ -14,6 +14,7 @@ use crate::addr::Seg;
 impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Programs the summary of a segment.
     pub(super) fn program_summary(&mut self, seg: Seg, head: &[u8], tags: &[u8]) -> Result<(), ErrorKind> {
+        // The last page is programmed last. A mount reads it first, since a summary that was cut lacks it.
         for part in 0..self.layout.summary_pages {
             self.fill_summary(part, head, tags);
             self.program_page(self.address(seg, 1 + self.layout.slots + part), Record::Summary.encode())?;
@@ -56,6 +57,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
 
     fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
         let (head, tags) = nand_bytes::decode_summary(bytes, self.layout.slots, self.read_versions())?;
+        // A shutdown ends segments early. The slots behind the last one with a tag were never programmed.
         let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
         Some(SegmentScan {
             erases: Some(head.erases),

@@ -117,6 +117,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                     Some((head, tags)) => found.take(slot, head, tags, slots),
                     None => found.has_data_behind = true,
                 },
+                // Two are enough: a cut may have hit the last of all programs, and then the one before it decides
+                // (Spec T5).
                 Err(ErrorKind::Uncorrectable) => found.unreadable = [Some(slot), found.unreadable[0]],
                 Err(error) => return Err(error),
             }
@@ -172,6 +174,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     fn find_tag(&mut self, at: Ppn) -> Result<Tag, ErrorKind> {
         let (seg, slot) = self.place(at);
         let from = slot as usize * TAG_BYTES;
+        // The pages of an open segment may have no tag page yet, but their tags are in memory.
         let open = self.open.iter().find(|open| open.seg == seg);
         if let Some(bytes) = open.and_then(|open| open.tags.get(from..from + TAG_BYTES)) {
             return page_tag(bytes).ok_or(ErrorKind::Uncorrectable);
@@ -283,6 +286,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             let group = known.group_mut(seg);
             group.pending += 1;
             if slot == 0 && tag.kind == Kind::RescueMark {
+                // Each tag page of the segment repeats it, because the one with the mark's tag may be gone (Spec T6).
                 group.rescue_end = tag.lpn.0;
             }
         }
@@ -308,6 +312,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         if !B::STORES {
             return self.chip.program(address, &[], &[]).map_err(kind);
         }
+        // Shorter data gets zeros behind it, and is never all ones. A page of ones would read as never programmed
+        // (Spec T3).
         if data.len() == self.page.len() && is_erased(data) {
             self.page.fill(0xFF);
             return self.program_slot(at);

@@ -124,6 +124,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         let block_bytes = chip.geometry().block_bytes;
         let overhead_bytes = ENTRIES + slots * ENTRY_BYTES as u32;
         let fits = u64::from(slots) * u64::from(page_bytes) + u64::from(overhead_bytes) <= u64::from(block_bytes);
+        // `Slots` cannot divide by one.
         if !fits || slots < 2 {
             return Err(NorLayoutError { block_bytes, slots, page_bytes, overhead_bytes });
         }
@@ -235,6 +236,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
             self.clear_flag_or_note(old, INVALID)?;
             self.clear_flag_or_note(new, VALID)?;
         }
+        // An error leaves the whole queue for the next attempt. To clear a flag twice does no harm.
         self.queue.clear();
         Ok(())
     }
@@ -350,6 +352,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
         let written = self.write_entry(at, lpn, updates, &page);
         self.page = page;
         if written.is_err() && matches!(source, Source::Host(..)) {
+            // The entry of this attempt may look complete, so the next one skips its number.
             self.failed_appends = self.failed_appends.wrapping_add(1);
         }
         written?;
@@ -519,6 +522,7 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
 
     fn confirm(&mut self, winner: &dyn Fn(Lpn) -> Ppn) -> Result<(), ErrorKind> {
         for seg in (0..self.chip.geometry().blocks).map(Seg) {
+            // Spec O1: nothing in there is believed, so its flags do not matter.
             if self.read_header(seg)?.is_none() {
                 continue;
             }
@@ -546,6 +550,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
         // The flags are not in it: each is cleared by itself.
         let mut fits = clears_all(&begun[..ENTRY_BODY_BYTES], &wanted[..ENTRY_BODY_BYTES]);
         let (mut part, mut offset) = ([[0; PART_BYTES]; 2], 0);
+        // In small parts, since the log has memory for one page only.
         while fits && offset < self.page_bytes {
             let bytes = PART_BYTES.min((self.page_bytes - offset) as usize);
             for (part, slot) in part.iter_mut().zip([at, from]) {
@@ -560,6 +565,7 @@ impl<N: Nor, B: Payload> NorLog<N, B> {
 
     /// Steps 1 to 3 of the flag order: the new copy is complete, and the old one still valid.
     fn write_entry(&mut self, at: Ppn, lpn: Lpn, updates: u16, page: &[u8]) -> Result<(), ErrorKind> {
+        // This comes before any other bit: an erased entry proves that its slot was never touched (decision 11).
         self.clear_flag(at, ALLOCATED)?;
         let entry = nor_bytes::encode_entry(lpn, updates);
         self.program(self.entry(at), &entry)?;

@@ -25,6 +25,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log.doubt_sources();
+        // A slot that a cut may have hit need not have held anything. In any other one something was programmed.
         let is_gap = !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from);
         if is_gap && !self.alloc.log.shows_erase(seg)? {
             self.misses_copies = true;
@@ -85,6 +86,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     fn add_missing(&mut self) -> Result<(), MountError> {
         for part in 0..self.discards.parts() {
             let at = self.place_of(self.discards.page_of(part));
+            // This leaves the part in `page`, for the loop below.
             let is_recorded = at.is_some() && self.holds(at, self.discards.page_of(part))?;
             let mut has_new = false;
             for (bit, lpn) in self.discards.covered_by(part).enumerate() {

@@ -33,6 +33,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Enters what a checkpoint says. False, and nothing has changed, if it contradicts itself.
     fn take_known(&mut self, known: &Checkpoint) -> Result<bool, MountError> {
+        // All is checked before anything is entered: if it is refused, the mount scans into the same tables.
         if !self.is_sound(known) {
             return Ok(false);
         }
@@ -51,10 +52,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             self.alloc.index.repoint(lpn, place);
         }
         self.alloc.index.clock_mut().host_pages = known.host_pages;
+        // Spec P12: the mark has taken the greatest number, and the checkpoint shares it.
         self.alloc.number_from(known.seq + 1);
         self.alloc.found_clean_mark(known.mark);
+        // The rows name the free segments that are suspect, so the others are erased throughout.
         self.trusts_free = true;
         self.report.clean = true;
+        // As a scan would count it: the segment of the mark has no summary.
         self.report.open_segments = 1;
         self.place_segments();
         self.tell_placement_of_segments(known);
@@ -90,6 +94,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             return false;
         }
         let slots = self.alloc.shape.slots;
+        // A bit for each slot: of two pages in one, the map could only find one.
         let mut taken = alloc::vec![0_u64; (known.rows.len() * slots as usize).div_ceil(64)];
         let is_used = |row: &Row| matches!(row.usage, Usage::InUse(_));
         let is_held = |at: u32| {
@@ -98,6 +103,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         };
         let places_are_sound = known.places.iter().filter(|at| at.is_some()).all(|at| {
             let (word, bit) = ((at.0 / 64) as usize, 1 << (at.0 % 64));
+            // `is_held` comes first: a place beyond the chip has no bit in `taken`.
             let is_new = is_held(at.0) && taken[word] & bit == 0;
             if is_new {
                 taken[word] |= bit;
@@ -116,6 +122,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         let cleaner = &mut self.cleaner;
         lost.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
+        // Parts take slots like pages of the host's, so the cleaner makes room first.
         unless_worn_out(cleaner.make_room().and_then(|()| cleaner.settle()))
     }
 }

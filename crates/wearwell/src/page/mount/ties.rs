@@ -28,6 +28,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 // Spec P14: of the other one, too, a summary may be all that an erase has left.
                 self.alloc.log.doubt_sources();
                 self.alloc.index.repoint(tie.lpn, tie.at);
+                // The unreadable copy stays a tie. Without it the page would seem to be alone in its segment.
                 tie.at = current;
             }
         }
@@ -50,17 +51,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
+        // Suspect copies count here like others: only a page without any other copy shows that no erase had begun.
         let needed = self.needed_segments(&ties);
         // A suspect page may be readable for the last time.
         ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
         for copy in copies.iter().filter(|copy| !is_suspect(copy.at)) {
+            // What lies in a segment that was not being erased is certain to last, so it counts if it can be read.
             let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
             if is_better && self.holds(copy.at, copy.lpn)? {
                 self.alloc.index.repoint(copy.lpn, copy.at);
             }
         }
+        // Spec P11: those that are left are uncertain.
         copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
         // Spec P3.
         copies.append(&mut self.doubtful);
@@ -125,9 +129,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     fn is_rescued(&mut self, at: Ppn, older: Seg) -> Result<bool, MountError> {
         let seg = self.segment_of(at);
         let mark = self.alloc.index.slots().page(seg, 0);
+        // The mark says where its copies end. What lies behind them is padding, or was written later.
         if !self.rescues.iter().any(|&(rescue, end)| rescue == seg && at.0 - mark.0 < end) {
             return Ok(false);
         }
+        // With another erase count the segment has been erased since, and what it holds now is not older.
         let older = (older, self.alloc.table().erases(older));
         Ok(self.reads_rescue_mark(seg)? && decode_older(self.page).any(|named| named == older))
     }
@@ -222,6 +228,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_elsewhere = |tie: &Found| self.segment_of(tie.at) != seg;
         let mut copies: Vec<Found> = ties.iter().copied().filter(|t| is_held(t) && is_elsewhere(t)).collect();
         copies.sort_unstable_by_key(|t| (t.lpn, t.at));
+        // A page may have several copies elsewhere. It needs one.
         copies.dedup_by_key(|t| t.lpn);
         let valid = self.alloc.table().valid(seg);
         // Spec P9.
@@ -235,6 +242,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         copies.iter().for_each(|&copy| self.alloc.index.repoint(copy.lpn, copy.at));
+        // What lies here will be erased, and a copy that counts now is no tie any more.
         ties.retain(|t| self.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
         Ok(true)
     }

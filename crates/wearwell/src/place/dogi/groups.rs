@@ -68,6 +68,7 @@ impl Groups {
         for (category, group) in group_of.iter_mut().take(CATEGORIES).enumerate() {
             *group = stays.len() as u8;
             if cuts >> category & 1 == 1 {
+                // There is no bit for the last category, which has no bound.
                 stays.extend(lives.bound(category));
             }
         }
@@ -123,13 +124,16 @@ impl Groups {
                 }
                 arriving[usize::from(group)] += curve.share * curve.survive(age);
                 let end = age + self.stays[usize::from(group)];
+                // What is in a queue is the rate of arrivals times the time for which each is valid there.
                 held += curve.share * (curve.valid_until(end) - curve.valid_until(age));
                 copied += curve.share * curve.survive(end);
                 age = end;
                 group = self.next(curve, group, age);
             }
+            // Pages that are still in a queue after so many copies count as if they had left it.
             arriving[last] += curve.share * curve.survive(age);
         }
+        // The hot group has its segment in any case.
         if direct[1..last].iter().any(|&share| share < LEAST_SHARE) {
             return None;
         }
@@ -137,6 +141,7 @@ impl Groups {
         let queued = |(arriving, stay): (&f64, &f64)| arriving * stay / load.slots + 0.5;
         let queues: f64 = arriving.iter().zip(&self.stays).map(queued).sum();
         let room = (load.segments - FREE_SEGMENTS - 1.0 - queues) * load.slots;
+        // The model may put more into the queues than all valid pages.
         let left = (load.valid_pages - held).max(1.0);
         (left < room).then(|| {
             let valid = valid_of_victims(room / left);
@@ -155,6 +160,7 @@ fn valid_of_victims(ratio: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..40 {
         let middle = (low + high) / 2.0;
+        // 1 is a solution, too. Between the two the power is less than v, and below both it is greater.
         if libm::exp(-ratio * (1.0 - middle)) > middle { low = middle } else { high = middle }
     }
     low

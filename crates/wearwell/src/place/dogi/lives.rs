@@ -25,6 +25,7 @@ const OCTAVES: u32 = 40;
 const BINS: usize = 4 * OCTAVES as usize;
 
 fn bin_of(life: u64) -> usize {
+    // An octave has four bins from 4 on.
     let life = life.clamp(4, (1 << OCTAVES) - 1);
     let octave = life.ilog2();
     4 * octave as usize + (life >> (octave - 2) & 3) as usize
@@ -71,13 +72,16 @@ impl Lives {
     /// The features of a page.
     pub(super) fn cell(&self, last_life: Option<u64>, windows: u32) -> u8 {
         let last = last_life.map_or(CATEGORIES, |life| self.category_of(life));
+        // At most 98, so the cell of hot pages and the flag beside a cell are free.
         (WINDOW_COUNTS * last) as u8 + windows as u8
     }
 
     /// The category that most lives of pages with these features had; that of the last life if they were too few.
     pub(super) fn predict(&self, cell: u8) -> usize {
+        // Only hot pages have a cell beyond the table.
         let Some(votes) = self.votes.get(usize::from(cell)) else { return HOT_CATEGORY };
         if votes.iter().sum::<u32>() < QUORUM {
+            // An unknown last life counts as the longest.
             return (usize::from(cell) / WINDOW_COUNTS).min(CATEGORIES - 1);
         }
         (0..CATEGORIES).max_by_key(|&category| votes[category]).unwrap_or(CATEGORIES - 1)
@@ -89,6 +93,7 @@ impl Lives {
 
     /// Notes how long a page with these features has lived.
     pub(super) fn note_death(&mut self, cell: u8, life: u64) {
+        // The category that the page would have now: the one that it was written with is not kept.
         self.died_after(self.predict(cell), life);
         let category = self.category_of(life);
         if let Some(votes) = self.votes.get_mut(usize::from(cell)) {
@@ -102,6 +107,7 @@ impl Lives {
 
     /// Halves all counts.
     pub(super) fn fade(&mut self) {
+        // The host may change its habits: what came before counts half as much at each division.
         self.written.iter_mut().for_each(|count| *count /= 2.0);
         self.died.iter_mut().flatten().for_each(|count| *count /= 2.0);
         self.votes.iter_mut().flatten().for_each(|count| *count /= 2);
@@ -134,9 +140,11 @@ pub(super) struct Curve {
 
 impl Curve {
     fn new(written: f64, died: &[f64; BINS], all: f64) -> Self {
+        // Nothing dies before the first bin.
         let (mut survive, mut held) = (1.0, edge(0));
         let mut curve = Self { share: written / all.max(1.0), survive: vec![survive], held: vec![held] };
         for (bin, &count) in died.iter().enumerate() {
+            // More deaths than writes may count for a category, because predictions change in between.
             let next = f64::max(survive - count / written.max(1.0), 0.0);
             held += (survive + next) / 2.0 * (edge(bin + 1) - edge(bin));
             survive = next;
@@ -148,6 +156,7 @@ impl Curve {
 
     fn between_bins(values: &[f64], age: f64) -> f64 {
         let bin = bin_of(age as u64);
+        // There is one value more than bins, for the end of the last.
         let part = ((age - edge(bin)) / (edge(bin + 1) - edge(bin))).clamp(0.0, 1.0);
         values[bin] + part * (values[bin + 1] - values[bin])
     }

@@ -110,11 +110,13 @@ impl Dogi {
         self.clock = clock;
         self.host_pages += 1;
         let window = self.window();
+        // The bit was last used eight windows ago.
         if window != before {
             self.windows.iter_mut().for_each(|windows| *windows &= !(1 << window));
         }
         let pages = u64::from(self.shape.logical_pages);
         self.is_division_due |= self.host_pages.is_multiple_of(DIVISION_PASSES * pages);
+        // Each page has to be updated again, or its copies are frozen.
         if self.host_pages.is_multiple_of(FROZEN_PASSES * pages) {
             self.cells.iter_mut().for_each(|cell| *cell &= !UPDATED);
         }
@@ -138,6 +140,7 @@ impl Dogi {
             valid_pages: segments.all().map(|seg| f64::from(segments.valid(seg))).sum(),
             hot_stay: self.hot_life() as f64,
         };
+        // Segments keep their classes, which may be other groups now. Pages go to theirs when they are copied.
         self.groups = Groups::best(&self.lives, load).unwrap_or_else(Groups::one);
         self.lives.fade();
         self.is_division_due = false;
@@ -150,7 +153,9 @@ impl ClassPlacement for Dogi {
         let page = write.lpn.0 as usize;
         let life = write.old.and_then(|_| self.end_life(write.lpn, write.clock));
         let is_hot = life.is_some_and(|life| life < self.hot_life());
+        // The features are those before this write, so it is not among the windows yet.
         let cell = if is_hot { HOT_CELL } else { self.lives.cell(life, self.windows[page].count_ones()) };
+        // A first write, also one after a discard, is no update.
         let updated = if write.old.is_some() { UPDATED } else { 0 };
         self.windows[page] |= 1 << self.window();
         self.cells[page] = cell | updated;
@@ -164,9 +169,11 @@ impl ClassPlacement for Dogi {
         if self.cells[copy.lpn.0 as usize] & UPDATED == 0 {
             FROZEN
         } else if copy.from.0 >= self.groups.last() {
+            // Frozen pages that were updated since, and those of wear leveling, go with the copies of the last group.
             Class(self.groups.behind_last())
         } else {
             let category = self.lives.predict(self.cell(copy.lpn));
+            // A page of unknown age counts as old as the device.
             let age = self.writes.age(copy.lpn, copy.clock).unwrap_or(copy.clock);
             Class(self.groups.behind(category, copy.from.0, age as f64))
         }
@@ -190,6 +197,7 @@ impl ClassPlacement for Dogi {
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
+        // Now and not in `host`: the model needs the valid pages of all segments.
         if self.is_division_due {
             self.divide(segments);
         }
@@ -198,6 +206,7 @@ impl ClassPlacement for Dogi {
                 let (class, age) = (self.class[seg.index()], self.clock.saturating_sub(self.opened[seg.index()]));
                 usize::from(class.0) == queue && age as f64 > stay
             };
+            // Segments without valid pages are erased without being victims.
             let has_data = |seg: &Seg| matches!(segments.state(*seg), SegState::Closed(_)) && segments.valid(*seg) > 0;
             let due = segments.all().filter(is_due).filter(has_data);
             if let Some(oldest) = due.min_by_key(|&seg| segments.closed(seg)) {

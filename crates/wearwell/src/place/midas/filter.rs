@@ -85,6 +85,7 @@ impl HotFilter {
             self.warm_up -= 1;
             return false;
         }
+        // It may fall below 0: the window ends only when a segment of hot pages was emptied, too.
         self.left -= 1;
         let value = self.get(lpn);
         let value = match old {
@@ -105,6 +106,7 @@ impl HotFilter {
             return;
         }
         let age = self.ages_sum / self.emptied;
+        // It grows by half at most, however old the segments were. From 0 it would not grow again.
         self.window = if age >= 2 * self.window { self.window * 3 / 2 } else { (age + self.window) / 2 }.max(1);
         self.left = self.window as i64;
         if self.shares.len() == REMEMBERED {
@@ -136,9 +138,11 @@ impl HotFilter {
     pub(super) fn take_share(&mut self) -> HotShare {
         let count = self.shares.len() as f64;
         if self.shares.is_empty() {
+            // Nothing was measured. These are the values of the authors' simulator.
             return HotShare { traffic: 0.01, valid: 0.05, segments: 1.0 };
         }
         let mean = |of: fn(&HotShare) -> f64| self.shares.iter().map(of).sum::<f64>() / count;
+        // One more for the open segment, and a half to round.
         let segments = (mean(|share| share.segments) + 1.5) as u32;
         let share = HotShare { traffic: mean(|s| s.traffic), valid: mean(|s| s.valid), segments: f64::from(segments) };
         self.shares.clear();

@@ -43,6 +43,7 @@ impl Intervals {
     pub(super) fn new(logical_pages: u32, slots: u32) -> Self {
         let one_in = (logical_pages >> 16).clamp(4, 100);
         let unit = u64::from(slots / BINS_PER_SEGMENT).max(1);
+        // `look_at_short` divides the bins by eleven, and no part may be empty.
         let bins = (EPOCH_PASSES * u64::from(logical_pages) / unit).max(SHORT_WINDOWS + 1);
         Self {
             one_in,
@@ -68,6 +69,7 @@ impl Intervals {
             self.warm_up -= u64::from(is_update);
             return;
         }
+        // The next victim ends the epoch: its choice takes the histogram and begins another.
         if self.is_complete() {
             return;
         }
@@ -84,6 +86,7 @@ impl Intervals {
         *sample = self.clock * 2 + 1;
         if known > 0 {
             *sample += 1;
+            // A sample is 2c + 1 or 2c + 2, and gives the clock c back in either case.
             let bin = (self.clock - (known - 1) / 2) / self.unit;
             let last = self.bins.len() - 1;
             self.bins[(bin as usize).min(last)] += 1;
@@ -94,6 +97,7 @@ impl Intervals {
     fn look_at_short(&mut self, lpn: Lpn) {
         let apart = self.bins.len() as u64 / (SHORT_WINDOWS + 1);
         let bin = self.clock / self.unit;
+        // The first eleventh has no window, and neither has what is left over at the end.
         if bin == 0 || !bin.is_multiple_of(apart) || bin / apart > SHORT_WINDOWS {
             return;
         }
@@ -120,6 +124,8 @@ impl Intervals {
         let once = self.samples.iter().filter(|&&sample| sample % 2 == 1).count() as u64;
         bins[count as usize - 1] += once;
         let made_up = |(i, &met): (u64, &u64)| match i {
+            // All pages were counted here, in ten windows of one bin. The other bins count a sample, in the whole
+            // epoch.
             0 => (self.met * count / SHORT_WINDOWS / u64::from(self.one_in)) as f64,
             _ => met as f64 * (1.0 + ((count % i) as f64 + i as f64 / 2.0) / count as f64),
         };

@@ -137,10 +137,12 @@ impl Midas {
         if self.is_queue(group) {
             return Class(group + 1);
         }
+        // Copies out of the last group stay in it.
         if !self.is_chain {
             return Class(self.last);
         }
         let end = self.last + CHAIN - 1;
+        // Segments in the pool may have a class in front of the chain, and count as of its first.
         let from = if class.0 == HOT { HOT } else { class.0.max(self.last) };
         Class(from.saturating_add(1).min(end))
     }
@@ -150,9 +152,11 @@ impl Midas {
 impl Midas {
     /// At the end of an epoch: looks for a better division.
     fn divide(&mut self, segments: &Segments) {
+        // Since the last look, whatever becomes of this one.
         let measured = 1.0 + self.copied_pages as f64 / self.host_pages.max(1) as f64;
         (self.host_pages, self.copied_pages) = (0, 0);
         let hot = self.filter.take_share();
+        // The bounds are those of the authors' simulator.
         let is_too_valid = hot.valid > if hot.segments > 1.0 { 0.18 } else { 0.30 };
         let histogram = self.intervals.histogram();
         self.intervals.begin(is_too_valid);
@@ -172,6 +176,7 @@ impl Midas {
         let queues = &best.sizes[..best.sizes.len() - 1];
         // One segment of each is open.
         self.sizes = core::iter::once(&best.hot_segments).chain(queues).map(|&size| size.saturating_sub(1)).collect();
+        // `check` does not look at the hot group.
         self.valid = core::iter::once(1.0).chain(best.valid).take(self.sizes.len()).collect();
         self.last = self.sizes.len() as u8;
         self.is_chain = false;
@@ -200,6 +205,7 @@ impl Midas {
 
     /// Gives up all groups from `group` on. They become a chain with one pool.
     fn give_up(&mut self, group: u8) {
+        // The hot group is no queue without the first one.
         let queues = if group <= FIRST { 0 } else { usize::from(group) };
         self.sizes.truncate(queues);
         self.last = group.max(FIRST);
@@ -227,11 +233,13 @@ impl Midas {
         if (self.clock - since) as f64 <= 0.3 * self.intervals.epoch() as f64 {
             return;
         }
+        // A group of which nothing was emptied has no valid fraction.
         let differs = |&group: &usize| {
             let Emptied { pages, copied } = self.emptied[group];
             pages > 0 && copied as f64 / pages as f64 >= self.valid[group] + TOLERANCE
         };
         let irregular = (usize::from(FIRST)..self.sizes.len()).find(differs);
+        // The next check is about what is emptied from now on.
         self.since = Some(self.clock);
         self.emptied.fill(Emptied::default());
         if let Some(group) = irregular {
@@ -242,6 +250,7 @@ impl Midas {
 
 impl ClassPlacement for Midas {
     fn host(&mut self, write: HostWrite<'_>) -> Class {
+        // First, because the age of the old copy counts up to it.
         self.clock = write.clock;
         self.host_pages += 1;
         self.intervals.written(write.lpn, write.old.is_some());
@@ -262,6 +271,7 @@ impl ClassPlacement for Midas {
     }
 
     fn opened(&mut self, segment: Opened) {
+        // An open segment has no age, and is not counted as full.
         self.sealed[segment.seg.index()] = None;
         self.group[segment.seg.index()] =
             if self.is_queue(segment.class.0) || segment.class.0 == HOT { segment.class.0 } else { POOL };
@@ -278,6 +288,7 @@ impl ClassPlacement for Midas {
     fn reclaimed(&mut self, segment: Reclaimed) {
         let seg = segment.seg.index();
         let group = core::mem::replace(&mut self.group[seg], POOL);
+        // Nobody knows when a segment that a mount found was full, so it was never counted.
         if group != POOL && self.sealed[seg].is_some() {
             self.full[usize::from(group)] -= 1;
             self.emptied[usize::from(group)].pages += u64::from(self.shape.slots);
@@ -295,6 +306,7 @@ impl ClassPlacement for Midas {
     }
 
     fn victim(&mut self, segments: &Segments) -> Wanted {
+        // Now and not in `host`: a division looks at all segments.
         if self.intervals.is_complete() {
             self.divide(segments);
         }
@@ -315,8 +327,10 @@ impl ClassPlacement for Midas {
             self.emptied.fill(Emptied::default());
         }
         let is_full = |seg: &Seg| usize::from(self.group[seg.index()]) == group && self.sealed[seg.index()].is_some();
+        // Segments without valid pages are erased without being victims.
         let has_data = |seg: &Seg| matches!(segments.state(*seg), SegState::Closed(_)) && segments.valid(*seg) > 0;
         let oldest = segments.all().filter(is_full).filter(has_data).min_by_key(|seg| segments.closed(*seg));
+        // A queue may be too long by segments that are empty already.
         oldest.map_or(Wanted::Among, Wanted::This)
     }
 

@@ -81,6 +81,7 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(load: Load, histogram: &[f64]) -> Self {
+        // Entry k of a list is over the first k bins, so each has one more than there are bins.
         let mut model = Self {
             load,
             sum: vec![0.0],
@@ -116,6 +117,7 @@ impl Model {
     /// Valid pages in a queue that takes the fraction `traffic` of the host's writes. Of the fraction `rest` that
     /// arrives, the writes in bins `from..to` become invalid on the way.
     fn held(&self, traffic: f64, from: usize, to: usize, rest: f64) -> f64 {
+        // The sum over these bins of what has become invalid by the end of each.
         let gone = self.sum_of_sums[to] - self.sum_of_sums[from] - (to - from) as f64 * self.sum[from];
         traffic * self.unit * ((to - from) as f64 - gone / rest)
     }
@@ -126,6 +128,7 @@ impl Model {
         if valid <= 0.1 && traffic >= 0.15 {
             return None;
         }
+        // One segment is open, and half full on average.
         let residence = (segments - 0.5) / traffic;
         let bins = self.bin_from(residence);
         Some(HotGroup {
@@ -140,6 +143,7 @@ impl Model {
 
     /// A hot group of `size` segments or a few more, which takes the writes with the shortest intervals.
     fn computed_hot(&self, size: u32) -> Option<HotGroup> {
+        // The segments that its pages fill on their way through so many bins, rounded.
         let fills = |bins: usize| {
             let passing = bins as f64 / f64::from(BINS_PER_SEGMENT);
             libm::floor(passing * self.sum[bins] / self.total() + 0.5)
@@ -165,6 +169,7 @@ impl Model {
         let mut wa = 1.0 + hot.copied;
         let mut valid = Vec::with_capacity(sizes.len());
         for &size in fronts {
+            // One segment of the group is open, and half full on average.
             let residence = (f64::from(size) - 0.5) / arriving;
             if past + residence >= self.bins() as f64 / f64::from(BINS_PER_SEGMENT) - UNKNOWN_SEGMENTS {
                 return None;
@@ -172,16 +177,19 @@ impl Model {
             let (from, to) = (bin, self.bin_from(past + residence).max(bin));
             let rest = self.total() - self.sum[from];
             let survive = 1.0 - (self.sum[to] - self.sum[from]) / rest;
+            // Nothing is known of this group if no write is left.
             if survive.is_nan() || survive <= 0.0 {
                 return None;
             }
             held += self.held(arriving, from, to, rest);
             arriving *= survive;
+            // Each survivor is copied once, to the next group.
             wa += arriving;
             valid.push(survive);
             past += residence;
             bin = to;
         }
+        // What waits in queues takes no room in the last group.
         let left = self.load.valid_pages - held;
         if left.is_nan() || left <= 0.0 {
             return None;
@@ -192,6 +200,7 @@ impl Model {
             return None;
         }
         valid.push(survive);
+        // A page of the last group is copied again and again: v + v² + v³ and so on.
         Some((wa + arriving * survive / (1.0 - survive), valid))
     }
 
@@ -201,12 +210,16 @@ impl Model {
     fn last_wa(&self, bin: usize, ratio: f64) -> Option<f64> {
         let requests = self.total() - self.sum[bin];
         let weighted = self.by_interval[self.bins()] - self.by_interval[bin];
+        // Nothing can be cleaned without spare room, and nothing becomes invalid without writes.
         if ratio <= 1.0 || requests <= 0.0 || weighted <= 0.0 {
             return None;
         }
+        // One more, so that the bin at the bound is among them.
         let hot_end = (libm::floor(0.7 * weighted / requests) as usize + 1).clamp(bin, self.bins());
         let hot_requests = (self.sum[hot_end] - self.sum[bin]) / requests;
+        // The pages behind the writes of a bin are in proportion to writes times interval.
         let hot_pages = (self.by_interval[hot_end] - self.by_interval[bin]) / weighted;
+        // A rate without pages or without writes adds nothing, and must not be divided by.
         let rate = |requests: f64, pages: f64, wa: f64| match pages {
             pages if pages > 0.0 && requests > 0.0 => requests / libm::expm1(requests / pages * ratio / wa),
             _ => 0.0,
@@ -214,6 +227,7 @@ impl Model {
         let excess =
             |wa: f64| 1.0 + rate(hot_requests, hot_pages, wa) + rate(1.0 - hot_requests, 1.0 - hot_pages, wa) - wa;
         let (mut low, mut high) = (1.0, 200.0);
+        // So many halvings leave an error below 0.00002.
         for _ in 0..24 {
             let middle = (low + high) / 2.0;
             if excess(middle) > 0.0 { low = middle } else { high = middle }
@@ -231,11 +245,13 @@ impl Model {
             if longer.wa < best.wa {
                 best = longer.clone();
             }
+            // A longer division may be the best although this one is not.
             longest = longer;
         }
         for _ in 0..ROUNDS {
             let before = best.wa;
             self.tune_hot(&mut hot, &mut best);
+            // The last group has what the others leave.
             (0..best.sizes.len() - 1).for_each(|group| self.tune(&hot, &mut best, group));
             if best.wa >= before {
                 break;
@@ -260,10 +276,12 @@ impl Model {
         }
         let mut best: Option<(HotGroup, Division)> = None;
         for size in HOT_SIZES {
+            // A group may be larger than was asked for, and the sizes up to it give the same.
             if best.as_ref().is_some_and(|(hot, _)| size <= hot.segments) {
                 continue;
             }
             let Some(found) = self.computed_hot(size).and_then(with) else { break };
+            // As in the authors' simulator, the group grows as long as that pays.
             if best.as_ref().is_some_and(|(_, best)| found.1.wa >= best.wa - WORTH) {
                 break;
             }
@@ -286,6 +304,7 @@ impl Model {
         let mut best: Option<Division> = None;
         for size in 1..room.saturating_sub(LAST_SEGMENTS) {
             (sizes[group], sizes[end]) = (size, room - size);
+            // A division is made only of a size that is better: most are not.
             let Some((wa, _)) = self.predict(hot, sizes) else { continue };
             if best.as_ref().is_none_or(|best| wa < best.wa) {
                 best = self.division(hot, sizes);
@@ -302,6 +321,7 @@ impl Model {
     }
 
     fn tune_hot(&self, hot: &mut HotGroup, best: &mut Division) {
+        // A size that was measured is not up for choice.
         if self.real_hot().is_some() {
             return;
         }
@@ -309,6 +329,7 @@ impl Model {
             let Some(other) = self.computed_hot(size) else { break };
             let mut sizes = best.sizes.clone();
             let Some(last) = sizes.last_mut() else { break };
+            // The last group gives or takes the difference, so that the sum stays.
             *last = (*last + best.hot_segments).saturating_sub(other.segments);
             if let Some(better) = self.division(&other, &sizes).filter(|found| found.wa < best.wa) {
                 (*hot, *best) = (other, better);
