@@ -157,7 +157,7 @@ pub(super) const BLOCK: &[Canary] = &[
     Canary {
         name: "left-of-merge",
         rule: "B12",
-        broken: "of a merge whose commit cannot be read all but the last group is certain",
+        broken: "all but the last group is certain in a merge whose commit cannot be read",
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "let first = if scanned.lacks_commit() { 0 }",
         to: "let first = if !BROKEN && scanned.lacks_commit() { 0 }",
@@ -197,7 +197,7 @@ pub(super) const BLOCK: &[Canary] = &[
     Canary {
         name: "fourth-block",
         rule: "B13",
-        broken: "of four data blocks all stay",
+        broken: "all of four data blocks stay",
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "if blocks >= 3 &&",
         to: "if !BROKEN && blocks >= 3 &&",

@@ -67,7 +67,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "half-erased",
         rule: "P5",
-        broken: "of equal copies one in a half-erased segment may count",
+        broken: "one of several equal copies may count though it is in a half-erased segment",
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
@@ -177,7 +177,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "expendable",
         rule: "P11",
-        broken: "for a rescue a segment is erased in which pages may have decayed",
+        broken: "a segment in which pages may have decayed is erased for a rescue",
         file: "crates/wearwell/src/page/rescue.rs",
         from: "let doomed = doubtful && self.alloc.log.shows_erase(seg)?;",
         to: "let doomed = doubtful && (BROKEN || self.alloc.log.shows_erase(seg)?);",
@@ -207,7 +207,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "both-in-erasure",
         rule: "P11",
-        broken: "of two copies in erasure one is certain",
+        broken: "one of two copies in erasure is certain",
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "is_doomed_at(tie.at) && !is_doomed_at",
         to: "is_doomed_at(tie.at) && BROKEN | !is_doomed_at",
@@ -287,7 +287,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "second-header",
         rule: "P18",
-        broken: "of two headers both last, whatever a cut may have hit",
+        broken: "both of two headers last, whatever a cut may have hit",
         file: "crates/wearwell/src/page/mount/states.rs",
         from: "&& table.valid(seg) > 0 && !is_doubted(seg));",
         to: "&& (BROKEN || table.valid(seg) > 0 && !is_doubted(seg)));",
@@ -357,7 +357,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "data-newest",
         rule: "M2",
-        broken: "of newer copies of a page the first counts",
+        broken: "the first of several newer copies of a page counts",
         file: "crates/wearwell/src/paged/mount.rs",
         from: "&& number_of(&mut ftl.store, known)? >= Some(seq)",
         to: "&& (BROKEN || number_of(&mut ftl.store, known)? >= Some(seq))",
@@ -397,7 +397,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "map-older",
         rule: "M5",
-        broken: "of a suspect translation page a new version is made from what was there before it",
+        broken: "a new version of a suspect translation page is made from what was there before it",
         file: "crates/wearwell/src/paged/map.rs",
         from: "if store.log.holds(at, page, self.lend())? {",
         to: "if !BROKEN && store.log.holds(at, page, self.lend())? {",
@@ -447,7 +447,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "map-recount",
         rule: "M15",
-        broken: "of a segment in use only the pages are counted that are found behind the first one",
+        broken: "only the pages of a segment in use that are found behind the first one are counted",
         file: "crates/wearwell/src/paged/mount.rs",
         from: "while self.count_pages()? {",
         to: "while self.count_pages()? && !BROKEN {",
@@ -467,7 +467,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "map-stale",
         rule: "M5",
-        broken: "before the rescue any segment is erased in which nothing counts",
+        broken: "any segment in which nothing counts is erased before the rescue",
         file: "crates/wearwell/src/paged/mount.rs",
         from: "before.is_some_and(|page| page.is_last && self",
         to: "before.is_some_and(|page| !BROKEN && page.is_last && self",
