@@ -14,8 +14,8 @@ pub const LOG_BLOCKS: u32 = 8;
 /// bad, and for the merge with which the next mount begins should the power fail then.
 pub(super) const RESERVE_SEGMENTS: u32 = 3;
 
-/// Of the good segments, in percent: below so many free ones, `primary-replacement` begins to fold, and it ends at
-/// so many (FSAF '09, section 5.1).
+/// `primary-replacement` begins to fold below the first number of free segments, and ends at the second. Both are
+/// percent of the good segments (FSAF '09, section 5.1).
 pub(super) const FOLD_BELOW_PERCENT: u64 = 10;
 pub(super) const FOLD_UNTIL_PERCENT: u64 = 20;
 

@@ -110,7 +110,7 @@ impl<V: VictimChoice> SegmentPool<V> {
         }
     }
 
-    /// Counts one valid page of the segment less.
+    /// Takes one off the segment's count of valid pages.
     #[inline(always)]
     pub(super) fn lose_page(&mut self, seg: Seg, age_clock: u64) {
         let valid = self.table.lose(seg, age_clock);

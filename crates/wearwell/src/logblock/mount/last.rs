@@ -126,8 +126,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// The blocks that may be a data block without a commit that is older than the first with one: a primary block, or
     /// a completed log block that lost its commit when its erase was cut. A log block that was written in order and
-    /// never completed looks the same, and there is no data block before it. So does what an erase has left of a merge,
-    /// where a primary block may lack its head.
+    /// never completed looks the same, and there is no data block before it. What an erase has left of a merge looks
+    /// the same, too, where a primary block may lack its head.
     pub(super) fn uncommitted<'a>(
         &'a self,
         lbn: Lbn,
@@ -150,8 +150,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Finds the groups of pages that were being filled. That of the last page is one of them; and that of the last
     /// that is no padding, since its program may have failed: other blocks are padded before its own is marked. But the
-    /// page that the cut hit may be unreadable, and then no number says which it was in: so is every group that is not
-    /// full, or has an unreadable page.
+    /// page that the cut hit may be unreadable, and then no number says which it was in: so every group that is not
+    /// full, or has an unreadable page, is one as well.
     fn find_open_groups(&self, recovery: &mut Recovery) {
         let appended = self.last_appended(recovery, |_| true).map(|(_, at)| at);
         recovery.appended = appended;
@@ -258,7 +258,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let with_holes = recovery.commits.iter().filter_map(|commit| commit.holes.as_ref());
         let in_place =
             with_holes.flat_map(|scanned| self.numbered(scanned, move |tag| tag.role == Role::InPlace && counts(tag)));
-        // So may one whose commit has decayed. What the merge has copied is older than the head.
+        // One whose commit has decayed may have got some, too. What the merge has copied is older than the head.
         let doubtful = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Doubtful);
         let since_merge = doubtful.flat_map(|scanned| {
             let head = if let Some(TagRead::Tag(head)) = scanned.tags.first() { head.seq } else { u64::MAX };

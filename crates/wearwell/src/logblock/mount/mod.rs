@@ -20,11 +20,11 @@
 //! 2. *Fragile* are all pages that a cut may have hit: the block of the last commit; of what was appended, the group
 //!    with the greatest number, that of the last page that is no padding, and every group that is not full or has an
 //!    unreadable page; the group of a commit that is not believed; all of a merge whose commit cannot be read, since
-//!    its erase may have been cut; and of a page and its copy either one. So are the last pages of a shared log block
-//!    that count though no data block has them: an earlier cut may have hit them, and their copies have decayed. If one
-//!    of these cannot be read when it is to be copied it has faded, and is not lost. Every logical block of which one
-//!    was chosen is merged before anything is served. The merges of a mount append nothing, so that a mount behind a
-//!    cut in them finds the same groups.
+//!    its erase may have been cut; and either one of a page and its copy. The last pages of a shared log block that
+//!    count though no data block has them are fragile, too: an earlier cut may have hit them, and their copies have
+//!    decayed. If one of these cannot be read when it is to be copied it has faded, and is not lost. Every logical
+//!    block of which one was chosen is merged before anything is served. The merges of a mount append nothing, so that
+//!    a mount behind a cut in them finds the same groups.
 //! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
 //!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
 //!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
@@ -46,16 +46,16 @@
 //!    lost the number of its original, so only its data tells whether that is left. If it is, the page counts only
 //!    where no other copy is, and so does any record of a loss. If a page of the merge was chosen, or the block may not
 //!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one.
-//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So of such a
-//!    block, if only its first group was programmed, nothing was flushed or served, and it goes first as a cut merge
-//!    does. So does one of which each page has a copy elsewhere that no cut can have hit: it may be a cut merge whose
-//!    erase was cut, again and again. If a cut may have hit the copies as well, it stays until fewer than two segments
-//!    are free. But neither goes before a cut merge that has read it, or the merge with the last commit, which may
-//!    fade: without what it has read, that would count. If more was programmed, the head is gone because of an erase,
-//!    or has decayed. It was an erase if the head reads as erased, and the block goes. Otherwise it stays as long as
-//!    there is room: if no segment is free for the rescue, the one of which most is gone goes. A primary block may lack
-//!    its head, so half-erased merges look like replaced ones; of those that have nothing alone, one gives way where no
-//!    segment is free.
+//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So nothing
+//!    of such a block was flushed or served if only its first group was programmed, and it goes first, as a cut merge
+//!    does. It also goes first if each page of it has a copy elsewhere that no cut can have hit: it may be a cut merge
+//!    whose erase was cut, again and again. If a cut may have hit the copies as well, it stays until fewer than two
+//!    segments are free. But no such block goes before a cut merge that has read it, or the merge with the last commit,
+//!    which may fade: without what it has read, that would count. If more was programmed, the head is gone because of
+//!    an erase, or has decayed. It was an erase if the head reads as erased, and the block goes. Otherwise it stays as
+//!    long as there is room: if no segment is free for the rescue, the one of which most is gone goes. A primary block
+//!    may lack its head, so half-erased merges look like replaced ones; one of those that have nothing alone gives way
+//!    where no segment is free.
 //! 6. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
 //!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
 //!    first.

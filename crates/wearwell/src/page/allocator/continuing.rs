@@ -1,7 +1,7 @@
 //! Continuing segments that a mount found open, on NOR.
 //!
-//! Of each class one is opened again at once. The others are closed, so that they can be emptied like any other. But
-//! their free slots are there, and where no segment is free they may be all that copies or the host can be given.
+//! One segment of each class is opened again at once. The others are closed, so that they can be emptied like any
+//! other. But they have free slots: where no segment is free, these may be all that copies or the host can be given.
 
 use super::{Allocator, OpenSegment};
 use crate::addr::{Class, Seg};
