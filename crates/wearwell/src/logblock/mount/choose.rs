@@ -46,7 +46,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Lists the blocks of older commits of a logical block as stale, the oldest last, and says which of them it may
-    /// still need (rule 3).
+    /// still need (Spec B13.3 to B13.5).
     fn list_older_commits(
         &mut self,
         newest: &Commit,
@@ -95,9 +95,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// Lists which of the older data blocks, the oldest last, are not needed as long as the others stay (rule 3): one
-    /// with a page that cannot be read, if one between it and the oldest is whole, or the newest and the oldest have
-    /// all that it holds.
+    /// Lists which of the older data blocks, the oldest last, are not needed as long as the others stay (Spec B13.7):
+    /// one with a page that cannot be read, if one between it and the oldest is whole, or the newest and the oldest
+    /// have all that it holds.
     fn list_idle(&mut self, newest: &Commit, older: &[Commit], recovery: &mut Recovery) -> Result<(), MountError> {
         let [newer @ .., oldest] = older else { return Ok(()) };
         let gaps: Vec<bool> =

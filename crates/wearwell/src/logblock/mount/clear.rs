@@ -246,7 +246,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Merges whose commit cannot be read and may have decayed: of each logical block the one with the greatest numbers
-    /// (rule 7). One more would be left behind with each cut.
+    /// (Spec B13.2). One more would be left behind with each cut.
     fn merges_to_keep(&self, recovery: &Recovery) -> Vec<Seg> {
         let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
         let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
@@ -295,7 +295,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if there are copies of each page of a replaced primary block in two other blocks that stay, the data block
-    /// among them. It may be what an erase has left of a merge: nothing tells the two apart (rule 5).
+    /// among them. It may be what an erase has left of a merge: nothing tells the two apart (Spec B13.8).
     fn is_left_twice(&mut self, replaced: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&replaced.tags) {
             let TagRead::Tag(tag) = read else { continue };
@@ -341,7 +341,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
-    /// logical block is merged twice, and without them there was room for that (rules 5 and 7).
+    /// logical block is merged twice, and without them there was room for that (Spec B13.1, B13.2, B13.7, B13.8).
     fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         while self.free.total() < 2
             && let Some(seg) = recovery.spare.pop()
@@ -357,7 +357,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
-    /// commit, also if no page was taken from it: its own is merged first (rule 4).
+    /// commit, also if no page was taken from it: its own is merged first (Spec B12.1).
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
             if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
@@ -368,7 +368,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
-    /// merge has decayed, and its block may hold the last certain copy of a page (rule 7).
+    /// merge has decayed, and its block may hold the last certain copy of a page (Spec B13.1).
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
@@ -436,10 +436,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(())
     }
 
-    /// If no segment is free for a merge, though there are as many good ones as are needed, a block that may have been
-    /// being erased gives its own: of those of which nothing counts, the one of which most is gone (rule 5). If there
-    /// is none, a data block does that counts for nothing (rule 3).
+    /// If no segment is free for a merge, though there are as many good ones as are needed, a block in which nothing
+    /// counts and whose erase may have begun gives its own: the one of which most is gone. If there is none, a data
+    /// block that counts for nothing gives its own (Spec B13.7).
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
+        // Spec B13.7.
         self.give_up_spares(recovery)?;
         while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
             let is_stale = |scanned: &&Scanned| {
@@ -456,7 +457,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Merges a logical block; twice, if the last commit may fade and what is older stays because of that. Nothing that
-    /// the mount has found is erased before the second one is complete: it shows that the first one lasts (rule 3).
+    /// the mount has found is erased before the second one is complete: it shows that the first one lasts (Spec B13.3).
     fn rescue_block(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
         let first = self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false)?;
         if !recovery.unsure.contains(&lbn) && !recovery.doubted.contains(&lbn) {
@@ -533,11 +534,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// The logical blocks of the pages that a cut may have hit. Those whose commit is not believed, or is the last,
     /// must be merged first: a greater number makes such a commit count.
     fn suspects(&self, recovery: &Recovery) -> Vec<Lbn> {
+        // Spec B12.1.
         let mut suspects = recovery.doubted.clone();
+        // Spec B12.2.
         let last = recovery.last.map(|(_, at)| self.uses[self.segment_of(at).index()]);
         if let Some(Use::Data(lbn)) = last {
             suspects.push(lbn);
         }
+        // Spec B12.3.
         suspects.extend_from_slice(&recovery.unsettled);
         suspects.extend(self.in_headless(recovery));
         // Spec B12.4: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
@@ -552,7 +556,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         distinct
     }
 
-    /// Logical blocks with pages in a block whose head cannot be read (rule 5).
+    /// Logical blocks with pages in a block whose head cannot be read (Spec B12.5).
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));

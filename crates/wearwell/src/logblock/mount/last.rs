@@ -16,7 +16,7 @@ use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::{Content, Role, Tag};
 use crate::page::MountError;
 
-/// With fewer free blocks, what may be the rest of a merge counts as an older data block (rule 3).
+/// With fewer free blocks, what may be the rest of a merge counts as an older data block (Spec B13.4).
 const FEW_BLOCKS: usize = 3;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -30,7 +30,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
             let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
-            // Spec B13.4 (rule 3).
+            // Spec B13.4.
             if self.is_third(&commit, recovery)? {
                 recovery.stale.push((seg, None));
                 recovery.last = self.last_programmed(recovery);
@@ -60,9 +60,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
-    /// last is no completed log block. Then it is not needed (rule 3). If its head is gone, it was being erased. A page
-    /// that cannot be read counts as gone though the last has none in its place: a merge programs no page there, but an
-    /// erase that is cut may leave anything.
+    /// last is no completed log block. Then it is not needed (Spec B13.4). If its head is gone, it was being erased. A
+    /// page that cannot be read counts as gone though the last has none in its place: a merge programs no page there,
+    /// but an erase that is cut may leave anything.
     fn is_third(&mut self, last: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let head = self.read_tag(self.page_in(last.seg, 0), recovery)?;
         // A completed log block has pages that are nowhere else.
@@ -86,9 +86,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Counts the data blocks of a logical block behind the newest: those in `older`, the oldest last, and one without
-    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (rule 3),
-    /// and the latter only if its head is there: without it, it may be what an erase has left of a merge that was
-    /// newer.
+    /// a commit that is older than the `first_commit`. Of the former, only the oldest and whole ones count (Spec
+    /// B13.4), and the latter only if its head is there: without it, it may be what an erase has left of a merge that
+    /// was newer.
     pub(super) fn count_older(
         &mut self,
         lbn: Lbn,
@@ -100,7 +100,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut blocks = u32::from(self.uncommitted(lbn, first_commit, recovery).any(has_head));
         if let [between @ .., _] = older {
             blocks += 1;
-            // One with gaps may be a merge that a cut has hit, and that was believed once (rule 3).
+            // One with gaps may be a merge that a cut has hit, and that was believed once (Spec B13.4).
             for &seg in between {
                 blocks += u32::from(!self.has_gaps(seg, recovery)?);
             }

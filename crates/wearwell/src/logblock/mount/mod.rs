@@ -277,9 +277,10 @@ struct Recovery {
     /// the newest lasts.
     unsure: Vec<Lbn>,
     settled: Vec<Lbn>,
-    /// Older data blocks with a page that cannot be read, which are not needed as long as others stay (rule 3).
+    /// Older data blocks with a page that cannot be read, which are not needed as long as others stay (Spec B13.7).
     idle: Vec<Seg>,
-    /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (rules 5 and 7).
+    /// Blocks that stay as long as there is room, since the other copies of what they hold may fade (Spec B13.1, B13.2,
+    /// B13.7, B13.8).
     spare: Vec<Seg>,
     /// Logical blocks with a page of which a cut may have hit the copy that was chosen.
     unsettled: Vec<Lbn>,
