@@ -57,6 +57,7 @@ const TESTS_USE: &[(&str, &str)] = &[
     ("wearwell", "wearwell-spec"),
     ("wearwell-emu", "wearwell-spec"),
     ("wearwell-serve", "wearwell-spec"),
+    ("wearwell-mtd", "wearwell-spec"),
 ];
 
 /// A crate of the project, from its manifest.

@@ -73,6 +73,14 @@ mod tests {
     }
 
     #[test]
+    fn the_spare_bytes_of_the_spec_are_what_is_stored() {
+        let spec = wearwell_spec::dump("mtd-spare");
+        assert_eq!(encode(&wearwell_spec::dump("nand-tag")).as_slice(), spec);
+        let mut stored = spec.try_into().expect("as many as are stored");
+        assert_eq!(correct(&mut stored), Some(0));
+    }
+
+    #[test]
     fn erased_bytes_are_a_word() {
         assert_eq!(encode(&[]), [0xFF; STORED_BYTES]);
         assert_eq!(correct(&mut [0xFF; STORED_BYTES]), Some(0));

@@ -47,6 +47,8 @@ mod primary;
 pub mod recycle;
 mod shared;
 mod tag;
+#[cfg(test)]
+mod tests;
 mod view;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
