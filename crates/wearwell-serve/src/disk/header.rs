@@ -392,6 +392,8 @@ fn put_word(bytes: &mut [u8], at: usize, value: u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -404,6 +406,36 @@ mod tests {
         bytes.resize(CHIP_STEP as usize, 0);
         assert_eq!(decode(&bytes, CHIP_STEP), Ok(Decoded { version: VERSION, chip_at: CHIP_STEP, end }));
         assert_eq!(&bytes[field::TEXT..end], text.as_bytes());
+    }
+
+    /// The keys of a table, with those of the tables in it behind a dot.
+    fn keys(table: &toml::Table, before: &str, found: &mut BTreeSet<String>) {
+        for (key, value) in table {
+            match value {
+                toml::Value::Table(inner) => keys(inner, &format!("{before}{key}."), found),
+                _ => drop(found.insert(format!("{before}{key}"))),
+            }
+        }
+    }
+
+    #[test]
+    fn the_keys_of_the_spec_are_those_of_a_header() {
+        let plan = crate::disk::DiskConfig::of_size(1 << 20).expect("valid").plan().expect("fits");
+        let mut written = Written::of(&plan, Some(FdpSpec::parse("8").expect("handles")));
+        // What may be missing is there.
+        written.chip.watermark = Some("3:4".to_owned());
+        let times = "erase_us = 1.0\nsuspend_us = 1.0\nbus_bytes_per_us = 1.0";
+        written.chip.times = Some(toml::from_str(times).expect("the others may be missing"));
+        let text = toml::to_string(&written).expect("it can be written");
+        let mut in_header = BTreeSet::new();
+        keys(&text.parse().expect("TOML"), "", &mut in_header);
+        let rows = wearwell_spec::SPEC
+            .lines()
+            .filter(|line| ["| `fdp`", "| `engine.", "| `chip."].iter().any(|key| line.starts_with(key)));
+        let cells = rows.filter_map(|line| line.split('|').nth(1));
+        let in_spec: BTreeSet<String> =
+            cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect();
+        assert_eq!(in_spec, in_header);
     }
 
     #[test]
