@@ -21,7 +21,7 @@ const GEOMETRY: NandGeometry = NandGeometry {
 };
 
 /// The cache is smaller than what the host writes, so translation pages are merged all the time.
-const CONFIG: PagedConfig = PagedConfig { logical_pages: LOGICAL_PAGES, cache_entries: 6 };
+const CONFIG: PagedConfig = PagedConfig::new(LOGICAL_PAGES, 6);
 
 /// The devices of the images: with the tag beside the page and in it, shut down and cut off; and one that was never
 /// formatted.

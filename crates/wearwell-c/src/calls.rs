@@ -56,7 +56,7 @@ pub unsafe extern "C" fn ww_arena_bytes_paged(
 ) -> usize {
     // SAFETY: the contract of this function.
     let geometry = unsafe { geometry.as_ref() }.and_then(ww_geometry::checked);
-    geometry.and_then(|geometry| arena_bytes(&PagedConfig { logical_pages, cache_entries }, &geometry)).unwrap_or(0)
+    geometry.and_then(|geometry| arena_bytes(&PagedConfig::new(logical_pages, cache_entries), &geometry)).unwrap_or(0)
 }
 
 /// Formats a chip as an empty disk of `logical_pages` pages. Everything on the chip is erased. Only the erase counts of
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn ww_format_paged(
     arena_bytes: usize,
     disk: *mut *mut ww_disk,
 ) -> ww_error {
-    let config = PagedConfig { logical_pages, cache_entries };
+    let config = PagedConfig::new(logical_pages, cache_entries);
     // SAFETY: the contract of this function.
     unsafe { open(driver, config, (arena, arena_bytes), disk, Disk::format) }
 }
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn ww_mount_paged(
     report: *mut ww_mount_report,
 ) -> ww_error {
     // SAFETY: the contract of this function.
-    unsafe { mount(driver, PagedConfig { logical_pages, cache_entries }, (arena, arena_bytes), disk, report) }
+    unsafe { mount(driver, PagedConfig::new(logical_pages, cache_entries), (arena, arena_bytes), disk, report) }
 }
 
 /// Reads page `page` into `data`, which is as long as a page of the disk. A page that was never written, or was

@@ -192,7 +192,7 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
         }
         (Engine::Paged { blocks_per_segment, cache_entries }, Chip::Nand(nand)) => {
             let log = MapLog::with_map(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
-            let config = PagedConfig { logical_pages: setup.logical_pages, cache_entries };
+            let config = PagedConfig::new(setup.logical_pages, cache_entries);
             let (ftl, read_only) = match way {
                 Way::Format => (PagedFtl::format(log, config)?, false),
                 Way::Mount => PagedFtl::mount(log, config).map(|(ftl, report)| (ftl, report.read_only))?,

@@ -128,7 +128,7 @@ fn on_flash(
     let ram = RamNand::new(geometry);
     let start = NOW.load(Ordering::Relaxed);
     let log = MapLog::with_map(Chip::new(ram), 1)?;
-    let config = PagedConfig { logical_pages, cache_entries };
+    let config = PagedConfig::new(logical_pages, cache_entries);
     let mut ftl = PagedFtl::format(log, config)?;
     MOST.store(start, Ordering::Relaxed);
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;

@@ -94,7 +94,7 @@ impl Disk {
 }
 
 fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
-    let PagedConfig { logical_pages, cache_entries } = config;
+    let (logical_pages, cache_entries) = (config.logical_pages, config.cache_entries);
     println!("\n{logical_pages} pages, {cache_entries} entries, seed {seed}\n\n| | |\n| --- | --- |");
     let mut disk = Disk::new(config, false, seed)?;
     let (programs, most) = disk.cost(false)?;
@@ -132,6 +132,6 @@ fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
 fn main() -> Result<(), Error> {
     let number = |index, otherwise| std::env::args().nth(index).map_or(Ok(otherwise), |arg| arg.parse());
     let (seed, cache_entries) = (number(1, 1)?, number(2, CACHE_ENTRIES)?);
-    let config = |logical_pages| PagedConfig { logical_pages, cache_entries };
+    let config = |logical_pages| PagedConfig::new(logical_pages, cache_entries);
     PAGES.into_iter().try_for_each(|pages| measure(config(pages), seed.into()))
 }

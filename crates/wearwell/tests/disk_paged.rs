@@ -6,7 +6,7 @@ use wearwell_emu::{ChipProfile, CutOutcome, EmuChip, EmuNand, Faults, PowerCut};
 
 const PAGES: u32 = 700;
 const GEOMETRY: NandGeometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
-const PAGED: PagedConfig = PagedConfig { logical_pages: PAGES, cache_entries: 16 };
+const PAGED: PagedConfig = PagedConfig::new(PAGES, 16);
 
 fn chip() -> RamNand {
     RamNand::new(GEOMETRY)
@@ -79,9 +79,9 @@ fn what_it_cannot_be_made_of_is_refused() {
         Err(Error::Mount(MountError::Config(error))) => error,
         other => panic!("{other:?}"),
     };
-    let tiny = PagedConfig { cache_entries: 1, ..PAGED };
+    let tiny = PagedConfig::new(PAGES, 1);
     assert_eq!(refusal(chip(), tiny), ConfigError::CacheTooSmall { entries: 1, least: 2 });
-    let large = PagedConfig { logical_pages: 1950, ..PAGED };
+    let large = PagedConfig::new(1950, 16);
     assert!(matches!(refusal(chip(), large), ConfigError::TooLarge { .. }));
     let paired = RamNand::new(NandGeometry { paired_pages: 2, ..GEOMETRY });
     assert_eq!(refusal(paired, PAGED), ConfigError::SharedCells { group_pages: 2 });

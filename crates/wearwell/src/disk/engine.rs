@@ -25,7 +25,7 @@ use crate::stats::Stats;
 /// # fn on<N: wearwell::Nor>(chip: N) {
 /// use wearwell::{Disk, OnNor, PagedConfig};
 ///
-/// let disk = Disk::format(OnNor(chip), PagedConfig { logical_pages: 300, cache_entries: 32 });
+/// let disk = Disk::format(OnNor(chip), PagedConfig::new(300, 32));
 /// # }
 /// ```
 pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {

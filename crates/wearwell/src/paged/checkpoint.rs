@@ -264,7 +264,7 @@ mod tests {
     use crate::paged::PagedConfig;
 
     const GEOMETRY: NandGeometry = NandGeometry { pages_per_block: 8, blocks: 16, ..RamNand::SMALL };
-    const CONFIG: PagedConfig = PagedConfig { logical_pages: 4, cache_entries: 2 };
+    const CONFIG: PagedConfig = PagedConfig::new(4, 2);
 
     type Small = PagedFtl<RamNand>;
 

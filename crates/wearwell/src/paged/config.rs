@@ -7,6 +7,7 @@ use crate::page::log::LogShape;
 
 /// The configuration of a [`PagedFtl`](super::PagedFtl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PagedConfig {
     /// Pages that the host can address.
     pub logical_pages: u32,
@@ -42,6 +43,12 @@ pub(super) struct Plan {
 }
 
 impl PagedConfig {
+    /// The configuration of a device of so many pages, with so many entries in its cache.
+    #[must_use]
+    pub const fn new(logical_pages: u32, cache_entries: u32) -> Self {
+        Self { logical_pages, cache_entries }
+    }
+
     pub(super) fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
         let Self { logical_pages, .. } = *self;
         let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);

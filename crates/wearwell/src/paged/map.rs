@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn the_translation_page_of_the_spec_is_what_is_written() {
-        let config = PagedConfig { logical_pages: 4, cache_entries: 2 };
+        let config = PagedConfig::new(4, 2);
         let plan = Plan { places: 300, parts: 1, per_part: 4, entry_bytes: 2, map_segments: 6, needed_segments: 12 };
         let mut map = Map::new(&config, plan, 8, 8);
         let places = [Ppn(258), Ppn::NONE, LOST, Ppn(7)];

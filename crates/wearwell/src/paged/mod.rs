@@ -25,7 +25,7 @@
 //! use wearwell::{BlockDevice, Lpn, NandGeometry, RamNand, WriteHint};
 //!
 //! let geometry = NandGeometry { blocks: 64, ..RamNand::SMALL };
-//! let config = PagedConfig { logical_pages: 300, cache_entries: 32 };
+//! let config = PagedConfig::new(300, 32);
 //! let log = MapLog::with_map(RamNand::new(geometry), 1)?;
 //! let mut ftl = PagedFtl::format(log, config)?;
 //! let data = [42; 512];

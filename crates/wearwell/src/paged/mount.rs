@@ -402,7 +402,7 @@ mod tests {
     use crate::ftl::{BlockDevice, WriteHint};
 
     const GEOMETRY: NandGeometry = NandGeometry { pages_per_block: 8, blocks: 16, ..RamNand::SMALL };
-    const CONFIG: PagedConfig = PagedConfig { logical_pages: 4, cache_entries: 2 };
+    const CONFIG: PagedConfig = PagedConfig::new(4, 2);
 
     #[test]
     fn a_page_in_a_bad_segment_is_served_and_moved() {

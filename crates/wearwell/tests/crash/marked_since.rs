@@ -94,7 +94,7 @@ fn page_mapping_does_not_write_them() {
 
 #[test]
 fn nor_does_page_mapping_with_its_map_on_flash() {
-    const CONFIG: PagedConfig = PagedConfig { logical_pages: PAGES, cache_entries: 16 };
+    const CONFIG: PagedConfig = PagedConfig::new(PAGES, 16);
     fn log(chip: RamNand) -> MapLog<RamNand> {
         MapLog::with_map(chip, 1).expect("it fits")
     }

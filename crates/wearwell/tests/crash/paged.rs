@@ -77,7 +77,7 @@ fn paged(shape: [u32; 4], stripe: u32, logical_pages: u32, cache_entries: u32) -
     let text = format!("geometry:{page}:{pages}:{blocks}:{dies}");
     let mut profile = ChipProfile::from_geometry_str(&text).expect("a geometry");
     profile.stripe = stripe;
-    PagedRig { profile, config: PagedConfig { logical_pages, cache_entries } }
+    PagedRig { profile, config: PagedConfig::new(logical_pages, cache_entries) }
 }
 
 impl PagedRig {

@@ -146,8 +146,7 @@ impl Words<'_> {
     }
 
     pub(super) fn map_on_flash(&self) -> PagedRig {
-        let config =
-            PagedConfig { logical_pages: self.number("logical-pages"), cache_entries: self.number("cache-entries") };
+        let config = PagedConfig::new(self.number("logical-pages"), self.number("cache-entries"));
         PagedRig { profile: self.nand().0.profile, config }
     }
 
