@@ -123,3 +123,18 @@ fn an_error_behind_failures_and_decay() {
          decay 0, mount, fail 0:26266 3:12310, decay 2, mount, decay 0, mount",
     );
 }
+
+/// `fast-by-stream`: a block fails, pages decay between mounts that are cut, and no block is left for the rescue,
+/// though there are as many good ones as are needed. Nothing is lost, and nothing can be written.
+#[test]
+#[ignore = "open: a device takes no more writes"]
+fn no_block_is_left_behind_decay_and_cut_mounts() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=64 blocks=8 dies=1 paired-pages=4 any-order
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=112 endurance=100 seed=4859972592880429898",
+        "write 92 107 9 2, mount, write 81 68+4 36 72 3 101 64 97, flush, cut 11:58585, write 62+3, cut 4:18031,
+         mount, mount, cut 12:14628, write 30, decay 3, cut 17:34733, mount, cut 14:35020, mount, fail 9:59924, cut
+         17:8380, mount, decay 58766, cut 15:43037, mount, decay 50754, cut 8:44170, mount, cut 3:52300, mount, mount",
+    );
+}
