@@ -569,3 +569,15 @@ fn a_page_in_an_erased_segment_without_another_copy() {
         "write 0+3, decay 7, fail 3:10495, mount, mount, write 0, cut 0:51947, write 1, decay 7, mount, mount",
     );
 }
+
+/// The same where the header is left.
+#[test]
+fn a_page_in_an_erased_segment_with_a_header() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
+         logical-pages=11 endurance=100000 seed=14011755436489751590",
+        "write 0+3, decay 7, fail 3:10495, decay 39, mount, mount, write 0, cut 0:53328, write 1, decay 7, mount, mount,
+         cut 0:58357, mount",
+    );
+}

@@ -118,6 +118,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // What is written there from now on is not older than a rescue.
             unsealed.retain(|&seg| seg != erased);
         }
+        let unsure = uncertain.clone();
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         if !report.clean {
             // Spec P11.
@@ -144,7 +145,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             };
         }
         self.note_growth(report.clean);
-        self.reclaim_with_spares(take(passed_over), |ftl| ftl.reclaim_some(*is_settled, evidence, unrecorded))?;
+        let reclaim = |ftl: &mut Self| ftl.reclaim_some(*is_settled, evidence, unrecorded);
+        self.reclaim_with_spares(&unsure, take(passed_over), reclaim)?;
         // Spec P15. If the power is cut later, nothing else says what this mount has shown as discarded.
         self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;

@@ -45,6 +45,8 @@ pub(super) struct Page {
     at: Ppn,
     /// True if a cut may have hit it; otherwise it is copied to empty a segment.
     suspect: bool,
+    /// True if it may have been in erasure.
+    uncertain: bool,
 }
 
 /// A copy on flash of a page that is rescued.
@@ -76,6 +78,8 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     tied: Vec<Seg>,
     /// Segments without a summary. Its marks name them, too.
     unsealed: &'a [Seg],
+    /// The places of the uncertain pages, whether there is room for copies of them or not.
+    uncertain: Vec<Ppn>,
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
@@ -86,7 +90,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         unsealed: &'a [Seg],
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, tied, unsealed }
+        Self { alloc, discards, tied, unsealed, uncertain: Vec::new() }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -105,6 +109,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         mut uncertain: Vec<Found>,
     ) -> Result<Vec<Found>, MountError> {
         uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
+        self.uncertain = uncertain.iter().map(|page| page.at).collect();
         if L::DISCARDS != Discards::Logged || !(uncertain.is_empty() || self.has_room(suspects, &uncertain)?) {
             uncertain.clear();
         }
@@ -141,7 +146,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// A page that a cut may have hit, if the map points to it.
     fn due(&self, found: &Found) -> Option<Page> {
-        (self.place_of(found.lpn) == found.at).then_some(Page { lpn: found.lpn, at: found.at, suspect: true })
+        (self.place_of(found.lpn) == found.at).then_some(Page {
+            lpn: found.lpn,
+            at: found.at,
+            suspect: true,
+            uncertain: false,
+        })
     }
 
     /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
@@ -176,7 +186,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let (mut slots, mut lpns) = (alloc::vec![0; valid], alloc::vec![Lpn(0); valid]);
         let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
         let at = |slot: u32| self.alloc.index.slots().page(seg, slot);
-        slots[..live].iter().zip(&lpns).map(|(&slot, &lpn)| Page { lpn, at: at(slot), suspect: false }).collect()
+        let page = |(&slot, &lpn): (&u32, &Lpn)| {
+            let at = at(slot);
+            Page { lpn, at, suspect: false, uncertain: self.uncertain.contains(&at) }
+        };
+        slots[..live].iter().zip(&lpns).map(page).collect()
     }
 
     /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.
@@ -316,7 +330,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn copy_one(&mut self, page: &Page, faded: &mut Vec<Ppn>) -> Result<(Seg, u32), ErrorKind> {
         let copied = self.alloc.append(page.lpn, CLASS, Kind::Data, Source::Copy(page.at), page.at);
         let copied = match copied {
-            Err(ErrorKind::Uncorrectable) if page.suspect => {
+            Err(ErrorKind::Uncorrectable) if page.suspect || page.uncertain => {
                 faded.push(page.at);
                 Err(ErrorKind::Uncorrectable)
             }

@@ -136,7 +136,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let passed_over = self.find_passed_over(recovery).map_err(FtlError::Chip)?;
         recovery.report.open_segments = self.logs.len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
-        self.add_blank(recovery);
+        self.add_blank(&suspects, recovery);
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
         // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
@@ -162,8 +162,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Adds the blocks that hold nothing to the free ones. If an undone merge stays, those that cannot be read may have
     /// held what it has read: without them it would count (Spec B13.8). They stay as long as there is room.
-    fn add_blank(&mut self, recovery: &mut Recovery) {
-        let undone = recovery.doubted.first().copied();
+    fn add_blank(&mut self, suspects: &[Lbn], recovery: &mut Recovery) {
+        // One that is dead is not merged, and nothing waits for that.
+        let undone = recovery.doubted.iter().copied().find(|lbn| suspects.contains(lbn));
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
             self.suspect[seg.index()] |= !recovery.continues;
@@ -343,17 +344,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
     /// logical block is merged twice, and without them there was room for that (Spec B13.1, B13.2, B13.7, B13.8).
     fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        while self.free.total() < 2
-            && let Some(seg) = recovery.spare.pop()
-        {
-            // Those that no logical block needs have been erased already.
+        while self.free.total() < 2 && self.give_up_spare(recovery)? {}
+        Ok(())
+    }
+
+    /// Erases one of these blocks. False if there is none.
+    fn give_up_spare(&mut self, recovery: &mut Recovery) -> Result<bool, FtlError> {
+        while let Some(seg) = recovery.spare.pop() {
             let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
             if let Some(at) = recovery.stale.iter().position(is_kept) {
                 recovery.stale.remove(at);
                 self.release(seg)?;
+                return Ok(true);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
@@ -421,7 +426,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
             self.make_room_to_rescue(recovery)?;
-            match self.rescue_block(lbn, recovery) {
+            let mut rescued = self.rescue_block(lbn, recovery);
+            // Programs have failed in it, and used up what was free.
+            while matches!(rescued, Err(FtlError::WornOut { .. })) && self.give_up_spare(recovery)? {
+                rescued = self.rescue_block(lbn, recovery);
+            }
+            match rescued {
                 Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;

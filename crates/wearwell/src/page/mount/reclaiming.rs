@@ -10,20 +10,31 @@ use crate::page::config::URGENT_BELOW;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// Reclaims segments while other copies of pages that may fade are known. What the host writes later would make
-    /// these outdated.
+    /// Reclaims segments, and moves the pages that count although they may fade, since there was no room for copies of
+    /// them. `others` has their other places. What the host writes later would make these outdated.
     pub(super) fn reclaim_with_spares(
         &mut self,
-        spares: Vec<Found>,
+        uncertain: &[Found],
+        mut others: Vec<Found>,
         reclaim: impl FnOnce(&mut Self) -> Result<(), MountError>,
     ) -> Result<(), MountError> {
-        if spares.is_empty() || self.cleaner.alloc.writable().is_err() {
+        let index = &self.cleaner.alloc.index;
+        let trusted: Vec<Found> =
+            uncertain.iter().copied().filter(|page| index.place_of(page.lpn) == page.at).collect();
+        others.retain(|other| trusted.iter().any(|page| page.lpn == other.lpn));
+        if others.is_empty() || self.cleaner.alloc.writable().is_err() {
             return reclaim(self);
         }
         // Spec P11. A segment that is erased may hold other pages at these places.
         self.cleaner.alloc.log.doubt_sources();
-        self.cleaner.spares = spares;
-        let reclaimed = reclaim(self);
+        for page in &trusted {
+            let seg = self.cleaner.alloc.index.slots().segment_of(page.at);
+            if self.cleaner.alloc.table().is_candidate(seg) {
+                self.cleaner.refresh(seg);
+            }
+        }
+        self.cleaner.spares = others;
+        let reclaimed = reclaim(self).and_then(|()| unless_worn_out(self.cleaner.retire_failing()));
         self.cleaner.spares.clear();
         reclaimed
     }

@@ -80,12 +80,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(copies)
     }
 
-    /// Adds the pages that count in segments without a header in which an erase shows. The copies for which these were
-    /// erased have decayed, and what is left may fade.
+    /// Adds the pages that count in segments in which an erase shows. The copies for which these were erased have
+    /// decayed, and what is left may fade. To look for that takes a read for each page: it is done where the header is
+    /// gone, and where the summary is, if something could not be read.
     fn add_exposed(&mut self, copies: &mut Vec<Found>) -> Result<(), MountError> {
         // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
-        let is_exposed = |seg: &Seg| self.alloc.table().valid(*seg) > 0 && self.alloc.table().erases(*seg) == u32::MAX;
-        let exposed: Vec<Seg> = self.alloc.table().all().filter(is_exposed).collect();
+        let is_unread = |seg: &Seg| self.alloc.log.doubts_sources() && self.unsealed.contains(seg);
+        let table = self.alloc.table();
+        let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && (table.erases(*seg) == u32::MAX || is_unread(seg));
+        let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
             // Without that the header alone may have decayed, and a page that cannot be read may be lost.
             if !self.alloc.log.shows_erase(seg)? {
