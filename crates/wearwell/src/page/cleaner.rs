@@ -63,6 +63,14 @@ struct Batch {
     classes: [Class; BATCH_PAGES],
 }
 
+/// A page that may fade on flash, in memory.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) lpn: Lpn,
+    pub(super) seq: u64,
+    pub(super) data: Vec<u8>,
+}
+
 /// Frees segments: in the foreground as host pages need them, and in the background.
 ///
 /// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. Before a
@@ -74,6 +82,8 @@ pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     /// Other copies of pages that may fade where the map has them: in a mount without room for copies of these, and on
     /// a device that is mounted read-only.
     pub(super) spares: Vec<Found>,
+    /// In such a mount: these pages, read while they could be.
+    pub(super) kept: Vec<Kept>,
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
     rng: Rng,
@@ -98,6 +108,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             alloc,
             discards,
             spares: Vec::new(),
+            kept: Vec::new(),
             trigger,
             reclaim,
             rng,

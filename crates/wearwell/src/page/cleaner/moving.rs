@@ -1,12 +1,11 @@
 //! Empties a victim: its valid pages are copied in batches, each page to the open segment of its class.
 
 use alloc::vec;
-use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
 use super::{BATCH_PAGES, Cleaner, Job, Reason};
-use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::addr::{Class, Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::page::allocator::Allocator;
@@ -152,7 +151,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     /// Moves a page that could not be read when it was copied. A part of the discard map is written again from the map.
-    /// A host page is read a second time, and then in its other places. If that fails, it is lost, and the loss is
+    /// A host page is read a second time, unless the mount has kept it. If that fails, it is lost, and the loss is
     /// recorded so that reading it is an error.
     #[cold]
     fn move_unreadable(&mut self, victim: Seg, slot: u32, lpn: Lpn, wanted: Class) -> Result<(), FtlError> {
@@ -167,15 +166,16 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // With tag pages, only the page's tag may be gone.
         let untagged = self.alloc.log.has_tag_pages().then_some(Rest::Untagged);
         // Spec P11.
-        let spares: Vec<Rest> = self.spares.iter().filter(|s| s.lpn == lpn).map(|s| Rest::Page(s.at)).collect();
-        let mut rests = untagged.into_iter().chain(spares).chain([Rest::Nothing]);
-        let mut rest = Rest::Page(from);
+        let kept = self.kept.iter().position(|kept| kept.lpn == lpn);
+        let mut rests = untagged.into_iter().chain(kept.map(Rest::Kept)).chain([Rest::Nothing]);
+        let mut rest = Rest::Page;
         // Each turn that fails uses up a slot, or goes on to what is left else. So the loop ends.
         loop {
             let class = self.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
             let (kind, source) = match rest {
-                Rest::Page(at) => (Kind::Data, Source::Copy(at)),
+                Rest::Page => (Kind::Data, Source::Copy(from)),
+                Rest::Kept(index) => (Kind::Data, Source::Host(&self.kept[index].data, self.kept[index].seq)),
                 Rest::Untagged => (Kind::Data, Source::Again(from, alloc.take_seq())),
                 // The record has a number of its own, so it counts before the page, should that be readable again.
                 Rest::Nothing => (Kind::Lost, Source::Host(&[], alloc.take_seq())),
@@ -209,10 +209,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 /// What may be left of a page that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// The page, at this place.
-    Page(Ppn),
+    /// The page where it lies.
+    Page,
     /// Its data, without its tag.
     Untagged,
+    /// The page in memory.
+    Kept(usize),
     Nothing,
 }
 

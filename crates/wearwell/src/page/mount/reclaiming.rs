@@ -6,12 +6,14 @@ use super::{Found, FtlError, Log, MountError, PageFtl, unless_worn_out};
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::page::cleaner::{Cleaner, Kept};
 use crate::page::config::URGENT_BELOW;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Reclaims segments, and moves the pages that count although they may fade, since there was no room for copies of
-    /// them. `others` has their other places. What the host writes later would make these outdated.
+    /// them. They are read before anything is erased. `others` has their other places, which are erased last: if the
+    /// power is cut, what is in memory is gone.
     pub(super) fn reclaim_with_spares(
         &mut self,
         uncertain: &[Found],
@@ -22,12 +24,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let trusted: Vec<Found> =
             uncertain.iter().copied().filter(|page| index.place_of(page.lpn) == page.at).collect();
         others.retain(|other| trusted.iter().any(|page| page.lpn == other.lpn));
-        if others.is_empty() || self.cleaner.alloc.writable().is_err() {
+        if others.is_empty() {
             return reclaim(self);
         }
-        // Spec P11. A segment that is erased may hold other pages at these places.
-        self.cleaner.alloc.log.doubt_sources();
+        if self.cleaner.alloc.writable().is_err() {
+            // Spec P17. Nothing is written any more that could make them outdated.
+            self.cleaner.spares.append(&mut others);
+            return reclaim(self);
+        }
+        // Spec P11.
         for page in &trusted {
+            self.keep_page(page, &others)?;
             let seg = self.cleaner.alloc.index.slots().segment_of(page.at);
             if self.cleaner.alloc.table().is_candidate(seg) {
                 self.cleaner.refresh(seg);
@@ -36,7 +43,30 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.spares = others;
         let reclaimed = reclaim(self).and_then(|()| unless_worn_out(self.cleaner.retire_failing()));
         self.cleaner.spares.clear();
+        self.cleaner.kept.clear();
         reclaimed
+    }
+
+    /// Reads a page into memory, from wherever it can be read. Without memory for it, the page is only moved.
+    fn keep_page(&mut self, page: &Found, others: &[Found]) -> Result<(), MountError> {
+        let Cleaner { alloc, kept, .. } = &mut self.cleaner;
+        let &Found { lpn, seq, at } = page;
+        // What is read of a lost page is no data.
+        if alloc.index.lost().contains(lpn) {
+            return Ok(());
+        }
+        let places = others.iter().filter(|other| other.lpn == lpn).map(|other| other.at);
+        for at in [at].into_iter().chain(places) {
+            if alloc.log.holds(at, lpn, &mut self.scratch)? {
+                let mut data = Vec::new();
+                if data.try_reserve_exact(self.scratch.len()).is_ok() && kept.try_reserve(1).is_ok() {
+                    data.extend_from_slice(&self.scratch);
+                    kept.push(Kept { lpn, seq, data });
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 
     /// Erases empty segments: as many as are needed, or all if there are many copies of pages or a rescue may have
