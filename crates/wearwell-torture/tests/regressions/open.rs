@@ -63,18 +63,3 @@ fn no_block_is_left_behind_decay_and_cut_mounts() {
          17:8380, mount, decay 58766, cut 15:43037, mount, decay 50754, cut 8:44170, mount, cut 3:52300, mount, mount",
     );
 }
-
-/// Page mapping on a device that is worn out, where a cut erase leaves each page its own way: without a segment for a
-/// rescue it is mounted read-only, and a page fades in the segment whose erase was cut.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_page_of_a_worn_device_fades() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=16 blocks=11 dies=1 paired-pages=4 mixed-erases
-         page blocks-per-segment=1 policies=falling:5:0.5/greedy-first/single/none/at-once
-         logical-pages=47 endurance=100 seed=3230497856277832717",
-        "write 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
-         40 41 42 43 44 45 46 3 44, fail 0:11248 2:56414, write 2, fail 0:16310 2:19430, write 5, fail 0:33165, mount,
-         cut 3:1917, write 32, cut 9:31355, mount, mount",
-    );
-}

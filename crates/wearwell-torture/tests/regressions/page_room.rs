@@ -398,3 +398,31 @@ fn a_copy_is_erased_for_want_of_room() {
          fail 4:34171, mount",
     );
 }
+
+/// Page mapping on a device that is worn out, where a cut erase leaves each page its own way: without a segment for a
+/// rescue it was mounted read-only, and a page faded in the segment whose erase had been cut.
+#[test]
+fn a_page_of_a_worn_device_fades() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=16 blocks=11 dies=1 paired-pages=4 mixed-erases
+         page blocks-per-segment=1 policies=falling:5:0.5/greedy-first/single/none/at-once
+         logical-pages=47 endurance=100 seed=3230497856277832717",
+        "write 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
+         40 41 42 43 44 45 46 3 44, fail 0:11248 2:56414, write 2, fail 0:16310 2:19430, write 5, fail 0:33165, mount,
+         cut 3:1917, write 32, cut 9:31355, mount, mount",
+    );
+}
+
+/// The same where the device takes writes: it finds no room behind the mount either.
+#[test]
+fn a_page_fades_behind_a_mount_without_room() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=33 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/by-stream-shared/none/at-once
+         logical-pages=55 endurance=100000 seed=5092764340065724009",
+        "write 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43 44
+         45 46 47 48 49 50 51 52 53 54 34 41 12+6@1 31@1 7@1 1@2 14@2, fail 0:13587, write 43, fail 0:9973, cut
+         1:32779, mount, fail 0:30622 2:25450 4:8759 6:14885 8:19045 25:19883 27:36501 30:34183 37:1173 51:25421
+         56:38709 73:7650 88:26329 94:30242 132:49062 156:53381 377:49375 402:30487, mount, cut 69:55506, mount, mount",
+    );
+}

@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 use super::allocator::{Allocator, Purpose};
 use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
-use super::found::Found;
+use super::found::{Found, MountError, note};
 use super::log::Log;
 use super::map::PageMap;
-use crate::addr::{Class, Lpn, Seg};
+use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
 use crate::clean::which::VictimChoice;
@@ -63,6 +63,15 @@ struct Batch {
     classes: [Class; BATCH_PAGES],
 }
 
+/// Another copy of a page. It is one as long as the page lies where it lay, and neither segment was erased.
+#[derive(Debug)]
+pub(super) struct Spare {
+    lpn: Lpn,
+    of: Ppn,
+    at: Ppn,
+    erases: [u32; 2],
+}
+
 /// A page that may fade on flash, in memory.
 #[derive(Debug)]
 pub(super) struct Kept {
@@ -79,9 +88,8 @@ pub(super) struct Kept {
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) alloc: Allocator<L, P, M, V, W>,
     pub(super) discards: DiscardMap,
-    /// Other copies of pages that may fade where the map has them: in a mount without room for copies of these, and on
-    /// a device that is mounted read-only.
-    pub(super) spares: Vec<Found>,
+    /// Other copies of pages that may fade where the map has them, since a mount had no room for copies of them.
+    pub(super) spares: Vec<Spare>,
     /// In such a mount: these pages, read while they could be.
     pub(super) kept: Vec<Kept>,
     trigger: ResolvedTrigger,
@@ -117,6 +125,24 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             is_cleaning: false,
             is_reclaiming: false,
         }
+    }
+
+    /// Notes another copy of the page that lies at `of`.
+    pub(super) fn note_spare(&mut self, of: Ppn, other: &Found) -> Result<(), MountError> {
+        let &Found { lpn, at, .. } = other;
+        let erases = self.erases_of(of, at);
+        note(&mut self.spares, Spare { lpn, of, at, erases })
+    }
+
+    /// The other copies of a page that lies at `of`.
+    pub(super) fn spares_of(&self, lpn: Lpn, of: Ppn) -> Vec<Ppn> {
+        let spares = self.spares.iter().filter(|spare| spare.lpn == lpn && spare.of == of);
+        spares.filter(|spare| spare.erases == self.erases_of(of, spare.at)).map(|spare| spare.at).collect()
+    }
+
+    fn erases_of(&self, of: Ppn, at: Ppn) -> [u32; 2] {
+        let slots = self.alloc.index.slots();
+        [of, at].map(|at| self.alloc.table().erases(slots.segment_of(at)))
     }
 
     /// Cleans by these policies from now on.

@@ -6,7 +6,6 @@ use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
 use super::checkpoint::encode_seal;
-use super::cleaner::Cleaner;
 use super::config::URGENT_BELOW;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
@@ -120,13 +119,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
     }
 
-    /// Reads another copy of a page that has faded, on a device that could not copy it when it was mounted.
+    /// Reads another copy of a page that has faded, if the mount had no room to copy it.
     #[cold]
     fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
         // Spec P17.
-        let Cleaner { alloc, spares, .. } = &mut self.cleaner;
-        for spare in spares.iter().filter(|spare| spare.lpn == lpn) {
-            if alloc.log.holds(spare.at, lpn, page).map_err(FtlError::Chip)? {
+        for at in self.cleaner.spares_of(lpn, self.lookup(lpn)) {
+            if self.cleaner.alloc.log.holds(at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
             }
         }

@@ -5,7 +5,7 @@ use alloc::vec;
 use wearwell_flash::ErrorKind;
 
 use super::{BATCH_PAGES, Cleaner, Job, Reason};
-use crate::addr::{Class, Lpn, Seg};
+use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::page::allocator::Allocator;
@@ -167,14 +167,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let untagged = self.alloc.log.has_tag_pages().then_some(Rest::Untagged);
         // Spec P11.
         let kept = self.kept.iter().position(|kept| kept.lpn == lpn);
-        let mut rests = untagged.into_iter().chain(kept.map(Rest::Kept)).chain([Rest::Nothing]);
-        let mut rest = Rest::Page;
+        let spares = self.spares_of(lpn, from).into_iter().map(Rest::Page);
+        let mut rests = untagged.into_iter().chain(kept.map(Rest::Kept)).chain(spares).chain([Rest::Nothing]);
+        let mut rest = Rest::Page(from);
         // Each turn that fails uses up a slot, or goes on to what is left else. So the loop ends.
         loop {
             let class = self.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
             let (kind, source) = match rest {
-                Rest::Page => (Kind::Data, Source::Copy(from)),
+                Rest::Page(at) => (Kind::Data, Source::Copy(at)),
                 Rest::Kept(index) => (Kind::Data, Source::Host(&self.kept[index].data, self.kept[index].seq)),
                 Rest::Untagged => (Kind::Data, Source::Again(from, alloc.take_seq())),
                 // The record has a number of its own, so it counts before the page, should that be readable again.
@@ -209,8 +210,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 /// What may be left of a page that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// The page where it lies.
-    Page,
+    /// The page, at this place.
+    Page(Ppn),
     /// Its data, without its tag.
     Untagged,
     /// The page in memory.

@@ -27,11 +27,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if others.is_empty() {
             return reclaim(self);
         }
+        for other in &others {
+            let of = self.cleaner.alloc.index.place_of(other.lpn);
+            self.cleaner.note_spare(of, other)?;
+        }
         if self.cleaner.alloc.writable().is_err() {
-            // Spec P17. Nothing is written any more that could make them outdated.
-            self.cleaner.spares.append(&mut others);
             return reclaim(self);
         }
+        // A segment that is erased may hold other pages at these places.
+        self.cleaner.alloc.log.doubt_sources();
         // Spec P11.
         for page in &trusted {
             self.keep_page(page, &others)?;
@@ -40,9 +44,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 self.cleaner.refresh(seg);
             }
         }
-        self.cleaner.spares = others;
         let reclaimed = reclaim(self).and_then(|()| unless_worn_out(self.cleaner.retire_failing()));
-        self.cleaner.spares.clear();
         self.cleaner.kept.clear();
         reclaimed
     }
