@@ -63,3 +63,32 @@ fn no_block_is_left_behind_decay_and_cut_mounts() {
          17:8380, mount, decay 58766, cut 15:43037, mount, decay 50754, cut 8:44170, mount, cut 3:52300, mount, mount",
     );
 }
+
+/// Page mapping, where a cut erase leaves each page its own way: the newest version of a page has decayed, and nothing
+/// shows that the segment of the version before was in erasure. That is served, and fades.
+#[test]
+#[ignore = "open: flushed data is lost"]
+fn a_page_fades_where_no_erase_shows() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
+         logical-pages=11 endurance=100000 seed=14011755436489751590",
+        "write 0+3, decay 31470, fail 3:10495, decay 39, mount, mount, write 0, cut 0:23967, write 1, decay 7, mount,
+         mount, cut 0:58357, mount",
+    );
+}
+
+/// `fast`: a cut has hit a merge. The mount erases it, and neither that nor the marks of the block succeed. The next
+/// mount finds another commit that is the last, and believes the merge.
+#[test]
+#[ignore = "open: flushed data is lost"]
+fn an_undone_merge_that_cannot_be_erased() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=168 dies=4 paired-pages=3
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=1230 endurance=100000 seed=4997550269388820650",
+        "write 211 87, mount, write 214 88 142 249 879+6 3, mount, write 446 673, mount, cut 4:6770, write 1086, fail
+         0:31551, fail-mark 1 3, mount, mount",
+    );
+}
