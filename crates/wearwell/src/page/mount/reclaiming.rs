@@ -8,6 +8,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::cleaner::{Cleaner, Kept};
 use crate::page::config::URGENT_BELOW;
+use crate::page::log::Discards;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
@@ -24,7 +25,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let trusted: Vec<Found> =
             uncertain.iter().copied().filter(|page| index.place_of(page.lpn) == page.at).collect();
         others.retain(|other| trusted.iter().any(|page| page.lpn == other.lpn));
-        if others.is_empty() {
+        // On NOR a block whose erase had begun has no header, so no copy is uncertain there.
+        if L::DISCARDS != Discards::Logged || others.is_empty() {
             return reclaim(self);
         }
         for other in &others {
