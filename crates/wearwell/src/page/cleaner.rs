@@ -12,7 +12,7 @@ use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
 use super::found::{Found, MountError, note};
 use super::log::Log;
-use super::map::PageMap;
+use super::map::{FlatMap, PageMap};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
 use crate::clean::when::{Ground, ResolvedTrigger};
@@ -127,13 +127,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
     }
 
-    /// Notes another copy of the page that lies at `of`.
-    pub(super) fn note_spare(&mut self, of: Ppn, other: &Found) -> Result<(), MountError> {
-        let &Found { lpn, at, .. } = other;
-        let erases = self.erases_of(of, at);
-        note(&mut self.spares, Spare { lpn, of, at, erases })
-    }
-
     /// The other copies of a page that lies at `of`.
     pub(super) fn spares_of(&self, lpn: Lpn, of: Ppn) -> Vec<Ppn> {
         let spares = self.spares.iter().filter(|spare| spare.lpn == lpn && spare.of == of);
@@ -156,6 +149,16 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     fn host_pages(&self) -> u64 {
         self.alloc.index.clock().host_pages
+    }
+}
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, FlatMap, V, W> {
+    /// Notes another copy of a page.
+    pub(super) fn note_spare(&mut self, other: &Found) -> Result<(), MountError> {
+        let &Found { lpn, at, .. } = other;
+        let of = self.alloc.index.place_of(lpn);
+        let erases = self.erases_of(of, at);
+        note(&mut self.spares, Spare { lpn, of, at, erases })
     }
 }
 

@@ -1,5 +1,8 @@
 //! The index: the map and the table of segments, which change together and only here.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::log::Log;
 use super::map::{FlatMap, PageMap};
 use super::pool::SegmentPool;
@@ -230,6 +233,14 @@ impl<V: VictimChoice> Index<FlatMap, V> {
     #[inline]
     pub(super) fn place_of(&self, lpn: Lpn) -> Ppn {
         self.map.place_of(lpn)
+    }
+
+    /// The pages that count in a segment, and their places.
+    pub(super) fn live_in(&self, seg: Seg) -> Vec<(Lpn, Ppn)> {
+        let valid = self.pool.table().valid(seg) as usize;
+        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
+        let live = self.map.live_in(seg, 0, &mut slots, &mut lpns);
+        lpns.into_iter().zip(slots).take(live).map(|(lpn, slot)| (lpn, self.slots.page(seg, slot))).collect()
     }
 
     /// Points the map at a copy of `lpn`, in place of the one it points to.

@@ -118,9 +118,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // What is written there from now on is not older than a rescue.
             unsealed.retain(|&seg| seg != erased);
         }
-        let unsure = uncertain.clone();
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
+        let mut trusted = Vec::new();
         if !report.clean {
+            trusted.clone_from(uncertain);
             // Spec P11.
             let Cleaner { alloc, discards, .. } = &mut self.cleaner;
             let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed);
@@ -145,8 +146,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             };
         }
         self.note_growth(report.clean);
-        let reclaim = |ftl: &mut Self| ftl.reclaim_some(*is_settled, evidence, unrecorded);
-        self.reclaim_with_spares(&unsure, take(passed_over), reclaim)?;
+        let is_keeping = self.keep_trusted(trusted, passed_over)?;
+        self.reclaim_some(*is_settled, evidence, unrecorded)?;
+        if is_keeping {
+            self.move_trusted()?;
+        }
         // Spec P15. If the power is cut later, nothing else says what this mount has shown as discarded.
         self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;

@@ -182,15 +182,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The pages that a segment holds.
     fn live_in(&self, seg: Seg) -> Vec<Page> {
-        let valid = self.alloc.table().valid(seg) as usize;
-        let (mut slots, mut lpns) = (alloc::vec![0; valid], alloc::vec![Lpn(0); valid]);
-        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
-        let at = |slot: u32| self.alloc.index.slots().page(seg, slot);
-        let page = |(&slot, &lpn): (&u32, &Lpn)| {
-            let at = at(slot);
-            Page { lpn, at, suspect: false, uncertain: self.uncertain.contains(&at) }
-        };
-        slots[..live].iter().zip(&lpns).map(page).collect()
+        let live = self.alloc.index.live_in(seg).into_iter();
+        live.map(|(lpn, at)| Page { lpn, at, suspect: false, uncertain: self.uncertain.contains(&at) }).collect()
     }
 
     /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.

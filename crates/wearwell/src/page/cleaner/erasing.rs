@@ -44,9 +44,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// The segment that has been empty longest. One with other copies of what may fade is only taken if no segment is
     /// free.
     fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
-        let pool = self.alloc.index.pool_mut();
         if self.spares.is_empty() {
-            return pool.take_empty_but(kept);
+            return self.alloc.index.pool_mut().take_empty_but(kept);
         }
         let slots = self.alloc.index.slots();
         let spared = self.spares.iter().map(|spare| slots.segment_of(spare.at));

@@ -12,29 +12,24 @@ use crate::page::log::Discards;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
-    /// Reclaims segments, and moves the pages that count although they may fade, since there was no room for copies of
-    /// them. They are read before anything is erased. `others` has their other places, which are erased last: if the
-    /// power is cut, what is in memory is gone.
-    pub(super) fn reclaim_with_spares(
-        &mut self,
-        uncertain: &[Found],
-        mut others: Vec<Found>,
-        reclaim: impl FnOnce(&mut Self) -> Result<(), MountError>,
-    ) -> Result<(), MountError> {
-        let index = &self.cleaner.alloc.index;
-        let trusted: Vec<Found> =
-            uncertain.iter().copied().filter(|page| index.place_of(page.lpn) == page.at).collect();
-        others.retain(|other| trusted.iter().any(|page| page.lpn == other.lpn));
+    /// Takes care of the `trusted` pages that still count where they may fade, since there was no room for copies of
+    /// them. They are read before anything is erased, and their segments are to be emptied. `others` has their other
+    /// places, which are erased last: if the power is cut, what is in memory is gone. False if there is nothing to
+    /// move.
+    pub(super) fn keep_trusted(&mut self, mut trusted: Vec<Found>, others: &[Found]) -> Result<bool, MountError> {
         // On NOR a block whose erase had begun has no header, so no copy is uncertain there.
-        if L::DISCARDS != Discards::Logged || others.is_empty() {
-            return reclaim(self);
+        if L::DISCARDS != Discards::Logged {
+            return Ok(false);
         }
+        let index = &self.cleaner.alloc.index;
+        trusted.retain(|page| index.place_of(page.lpn) == page.at);
+        let others: Vec<&Found> =
+            others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
         for other in &others {
-            let of = self.cleaner.alloc.index.place_of(other.lpn);
-            self.cleaner.note_spare(of, other)?;
+            self.cleaner.note_spare(other)?;
         }
-        if self.cleaner.alloc.writable().is_err() {
-            return reclaim(self);
+        if others.is_empty() || self.cleaner.alloc.writable().is_err() {
+            return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
         self.cleaner.alloc.log.doubt_sources();
@@ -46,13 +41,18 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 self.cleaner.refresh(seg);
             }
         }
-        let reclaimed = reclaim(self).and_then(|()| unless_worn_out(self.cleaner.retire_failing()));
+        Ok(true)
+    }
+
+    /// Moves the trusted pages, as far as there is room.
+    pub(super) fn move_trusted(&mut self) -> Result<(), MountError> {
+        let moved = self.cleaner.retire_failing();
         self.cleaner.kept.clear();
-        reclaimed
+        unless_worn_out(moved)
     }
 
     /// Reads a page into memory, from wherever it can be read. Without memory for it, the page is only moved.
-    fn keep_page(&mut self, page: &Found, others: &[Found]) -> Result<(), MountError> {
+    fn keep_page(&mut self, page: &Found, others: &[&Found]) -> Result<(), MountError> {
         let Cleaner { alloc, kept, .. } = &mut self.cleaner;
         let &Found { lpn, seq, at } = page;
         // What is read of a lost page is no data.

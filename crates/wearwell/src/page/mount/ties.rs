@@ -6,7 +6,6 @@
 //! other copy. A copy in a needed segment lasts; unless that page cannot be read and an erase shows there, for then the
 //! other copy may have decayed. A page without such a copy is copied once more, as if a cut had hit it.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery, note};
@@ -94,20 +93,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             if !self.alloc.log.shows_erase(seg)? {
                 continue;
             }
-            for (lpn, at) in self.live_in(seg) {
+            for (lpn, at) in self.alloc.index.live_in(seg) {
                 note(copies, Found { lpn, seq: self.newest[lpn.0 as usize], at })?;
             }
         }
         Ok(())
-    }
-
-    /// The pages that count in a segment, and their places.
-    fn live_in(&self, seg: Seg) -> Vec<(Lpn, Ppn)> {
-        let valid = self.alloc.table().valid(seg) as usize;
-        let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
-        let live = self.alloc.index.map().live_in(seg, 0, &mut slots, &mut lpns);
-        let at = |slot: u32| self.alloc.index.slots().page(seg, slot);
-        lpns.into_iter().zip(slots).take(live).map(|(lpn, slot)| (lpn, at(slot))).collect()
     }
 
     /// Takes the copies that a rescue has made, and drops those that are older.
@@ -201,7 +191,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// True if the first page in a segment without another copy in `ties` can be read.
     fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
         let is_lone = |&(lpn, _): &(Lpn, Ppn)| ties.iter().all(|tie| tie.lpn != lpn);
-        let lone = self.live_in(seg).into_iter().find(is_lone);
+        let lone = self.alloc.index.live_in(seg).into_iter().find(is_lone);
         lone.map_or(Ok(false), |(lpn, at)| self.holds(at, lpn))
     }
 

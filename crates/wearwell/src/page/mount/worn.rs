@@ -28,11 +28,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let index = &cleaner.alloc.index;
         let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
         let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
-        let others = suspects.iter().chain(passed_over).filter(is_other).copied().collect::<Vec<_>>();
-        for other in others {
-            let of = cleaner.alloc.index.place_of(other.lpn);
-            cleaner.note_spare(of, &other)?;
-        }
+        let others: Vec<&Found> = suspects.iter().chain(passed_over).filter(is_other).collect();
+        others.into_iter().try_for_each(|other| cleaner.note_spare(other))?;
         if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
             find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
             cleaner.alloc.refuse_writes(worn_out);
