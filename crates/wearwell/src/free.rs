@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::addr::Seg;
+use crate::clean::when::Supply;
 use crate::tournament::Tournament;
 
 /// Free segments held back for operations that fail: of those that a device has beyond the `needed` ones.
@@ -69,6 +70,12 @@ impl FreePool {
     pub(crate) fn usable(&self) -> u32 {
         // More may be held back than are free.
         self.total.saturating_sub(self.held)
+    }
+
+    /// Whether there are enough of them.
+    #[inline(always)]
+    pub(crate) fn supply(&self) -> Supply {
+        Supply::of(self.usable())
     }
 
     pub(crate) fn bank_of(&self, seg: Seg) -> u32 {

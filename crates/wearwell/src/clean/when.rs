@@ -1,7 +1,32 @@
-//! When cleaning runs.
+//! When cleaning runs, and at what pace. This is the only place of the rule.
 
-/// Below this number of free segments, cleaning ignores the policies of when and which.
-pub(crate) const URGENT_BELOW: u32 = 2;
+/// Below this number of free segments, they are urgent.
+const URGENT_BELOW: u32 = 2;
+
+/// How many segments are free, as far as it matters whatever the policies say. Those held for recovery do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Supply {
+    /// One or none. Cleaning ignores the policies of when and which, and only a copy opens a segment.
+    Urgent,
+    /// Two. The host may open one of them, and nothing else takes one: wear leveling waits, and discards are written to
+    /// flash before anything is cleaned.
+    Scarce,
+    /// More.
+    Enough,
+}
+
+impl Supply {
+    #[inline(always)]
+    pub(crate) fn of(free: u32) -> Self {
+        if free > URGENT_BELOW {
+            Self::Enough
+        } else if free == URGENT_BELOW {
+            Self::Scarce
+        } else {
+            Self::Urgent
+        }
+    }
+}
 
 policies! {
     /// When cleaning runs.
@@ -110,6 +135,22 @@ impl CleaningTrigger {
     }
 }
 
+/// What the cleaner does at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Pages to move,
+    pub(crate) pages: u32,
+    /// for so many host pages.
+    pub(crate) host_pages: u32,
+}
+
+/// Approximate pages that one step of the cleaner moves. They are few against a segment, so that copies and host writes
+/// mix evenly, and few in absolute number, so that no command waits long. Steps of single pages would halve the
+/// simulator's speed.
+fn step_pages(slots: u32) -> u32 {
+    (slots / 8).clamp(1, 64)
+}
+
 /// Who waits while the cleaner works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ground {
@@ -164,7 +205,7 @@ impl ResolvedTrigger {
         match self {
             Self::Watermark { .. } => true,
             Self::Falling { per_free_segment, .. } => {
-                free <= URGENT_BELOW || score() > per_free_segment * f64::from(free)
+                Supply::of(free) < Supply::Enough || score() > per_free_segment * f64::from(free)
             }
         }
     }
@@ -177,12 +218,21 @@ impl ResolvedTrigger {
         }
     }
 
-    /// Pages to move for each host page. `in_time_pages` would empty the victim in time. There are two more while fewer
-    /// segments are free than cleaning is to keep, and twice as many when the reserve is touched.
-    pub(crate) fn pace_pages(self, free: u32, in_time_pages: u32) -> u32 {
+    /// The next step of a job in segments of `slots` pages. For each host page, `in_time_pages` would empty the victim
+    /// in time. Several host pages are paid for at once, because single pages would cost too much time.
+    pub(crate) fn next_step(self, free: u32, in_time_pages: u32, slots: u32) -> Step {
+        // No pace is 0, so it can be divided by.
+        let pages = self.pace_pages(free, in_time_pages);
+        let host_pages = (step_pages(slots) / pages).max(1);
+        Step { pages: pages * host_pages, host_pages }
+    }
+
+    /// Pages to move for each host page. There are two more than `in_time_pages` while fewer segments are free than
+    /// cleaning is to keep, and twice as many when the reserve is touched.
+    fn pace_pages(self, free: u32, in_time_pages: u32) -> u32 {
         match self {
             // Twice what is moved below the mark.
-            _ if free < URGENT_BELOW => 2 * in_time_pages + 4,
+            _ if Supply::of(free) == Supply::Urgent => 2 * in_time_pages + 4,
             // A victim that frees more than it holds has a pace of 0, rounded down, and would never be emptied.
             Self::Watermark { low, .. } if free >= low => in_time_pages.max(1),
             Self::Watermark { .. } | Self::Falling { .. } => in_time_pages + 2,

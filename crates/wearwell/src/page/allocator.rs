@@ -7,16 +7,18 @@ mod closing;
 mod continuing;
 mod erase;
 mod filling;
+mod placing;
 
 use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::config::{Rules, URGENT_BELOW};
+use super::config::Rules;
 use super::index::Index;
 use super::log::{Log, LogShape};
 use super::map::PageMap;
 use crate::addr::{Class, Seg};
+use crate::clean::when::Supply;
 use crate::clean::which::VictimChoice;
 use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
@@ -62,12 +64,12 @@ pub(super) enum Purpose {
 /// recovery ([`find_slot`](Self::find_slot)).
 #[derive(Debug)]
 pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
-    pub(super) log: L,
-    pub(super) shape: LogShape,
-    pub(super) probe: P,
-    pub(super) index: Index<M, V>,
-    pub(super) placement: W::Policy,
-    pub(super) stats: Stats,
+    log: L,
+    shape: LogShape,
+    probe: P,
+    index: Index<M, V>,
+    placement: W::Policy,
+    stats: Stats,
     rules: Rules,
     free: FreePool,
     open: [OpenSegment; Class::COUNT],
@@ -122,6 +124,78 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         }
     }
 
+    #[inline(always)]
+    pub(super) fn log(&self) -> &L {
+        &self.log
+    }
+
+    /// The log, for reads, and for a mount.
+    #[inline(always)]
+    pub(super) fn log_mut(&mut self) -> &mut L {
+        &mut self.log
+    }
+
+    /// Drops everything but the log and the probe.
+    pub(super) fn into_parts(self) -> (L, P) {
+        (self.log, self.probe)
+    }
+
+    /// Both at once, for what is written of the index.
+    pub(super) fn log_and_index(&mut self) -> (&mut L, &Index<M, V>) {
+        (&mut self.log, &self.index)
+    }
+
+    #[inline(always)]
+    pub(super) fn shape(&self) -> &LogShape {
+        &self.shape
+    }
+
+    #[inline(always)]
+    pub(super) fn probe_mut(&mut self) -> &mut P {
+        &mut self.probe
+    }
+
+    #[inline(always)]
+    pub(super) fn index(&self) -> &Index<M, V> {
+        &self.index
+    }
+
+    /// The index, for changes that need no flash.
+    #[inline(always)]
+    pub(super) fn index_mut(&mut self) -> &mut Index<M, V> {
+        &mut self.index
+    }
+
+    pub(super) fn placement(&self) -> &W::Policy {
+        &self.placement
+    }
+
+    #[inline(always)]
+    pub(super) fn placement_mut(&mut self) -> &mut W::Policy {
+        &mut self.placement
+    }
+
+    /// Both at once, for what a mount tells the placement of the index.
+    pub(super) fn placement_and_index(&mut self) -> (&mut W::Policy, &Index<M, V>) {
+        (&mut self.placement, &self.index)
+    }
+
+    #[inline(always)]
+    pub(super) fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    #[inline(always)]
+    pub(super) fn stats_mut(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    /// Counts what the kept pages of the log have cost since the last time.
+    pub(super) fn count_kept(&mut self) {
+        self.stats.count_kept(self.log.take_kept_costs());
+    }
+
+    #[inline(always)]
     pub(super) fn table(&self) -> &Segments {
         self.index.pool().table()
     }
@@ -203,7 +277,10 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         }
         is_more
     }
+}
 
+/// Finding slots.
+impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Begins once segments and map are known.
     pub(super) fn start(&mut self) {
         self.spread = EraseSpread::of(self.table().good_erases());
@@ -212,29 +289,40 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         self.index.pool_mut().attention().call();
     }
 
-    /// Tells the placement the classes of the segments in use.
-    pub(super) fn list_classes(&mut self) {
-        let Self { index, placement, .. } = self;
-        let (clock, table) = (index.clock(), index.pool().table());
-        for (seg, class) in index.pool().in_use() {
-            // The placement counts in host pages, and these stamps are times.
-            let opened = if clock.is_timed { clock.host_pages } else { table.opened(seg) };
-            placement.opened(Opened { seg, class, clock: opened });
+    /// True if the host may open no segment.
+    #[inline(always)]
+    pub(super) fn is_urgent(&self) -> bool {
+        self.free.supply() == Supply::Urgent
+    }
+
+    /// True if there is a slot for a page of the host's, whatever its class. Waits for an erase that may give one.
+    pub(super) fn has_slot(&mut self) -> Result<bool, FtlError> {
+        // One erase runs at a time, so the second turn is the last.
+        loop {
+            if !self.is_urgent() || self.find_room().is_some() {
+                return Ok(true);
+            }
+            if !self.is_erasing {
+                return Ok(false);
+            }
+            self.finish_erase(true)?;
         }
     }
-}
 
-/// Finding slots.
-impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// The class that takes the next copy meant for `wanted`. It fails if there is no slot.
+    pub(super) fn slot_for_copy(&mut self, wanted: Class) -> Result<Class, FtlError> {
+        self.find_slot(wanted, Purpose::Copy)?.ok_or_else(|| self.worn_out())
+    }
+
     /// The class whose open segment takes the next page meant for `wanted`. It is another class if no segment can be
     /// opened for `wanted`. None if only cleaning can help.
     #[inline]
     pub(super) fn find_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
-        if self.has_room(wanted) { Ok(Some(wanted)) } else { self.make_slot(wanted, purpose) }
+        if self.has_room(wanted) { Ok(Some(wanted)) } else { self.open_slot(wanted, purpose) }
     }
 
     #[cold]
-    fn make_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
+    fn open_slot(&mut self, wanted: Class, purpose: Purpose) -> Result<Option<Class>, FtlError> {
         // The bank of its own segment may have ended the erase. Then no free segment has to be opened.
         if self.unpark(wanted) {
             return Ok(Some(wanted));
@@ -243,10 +331,10 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         for _ in 0..=self.shape.segments {
             // A page in another class is better than a segment less in reserve, so the reserve is opened only for
             // copies.
-            let plenty = self.free.usable() >= URGENT_BELOW;
-            let room = if plenty { None } else { self.find_room() };
+            let may_open = !self.is_urgent();
+            let room = if may_open { None } else { self.find_room() };
             // A copy takes the last free segment only if no open segment of any class can take it.
-            if plenty || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
+            if may_open || (purpose == Purpose::Copy && room.is_none() && self.free.total() > 0) {
                 if self.open_for(wanted)? {
                     return Ok(Some(wanted));
                 }

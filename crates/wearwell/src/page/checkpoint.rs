@@ -321,12 +321,12 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
     /// none if the layout keeps no checkpoint, or has no good place for one.
     pub(super) fn write_checkpoint(&mut self, mark: Seg) -> Result<Option<u32>, ErrorKind> {
         // A checkpoint has no field for these, and a mount by it would not find them (decision 38).
-        let is_certain = self.index.lost().is_empty() && self.table().unsound() == 0 && !self.log.doubts_sources();
-        if self.log.checkpoint_pages() == 0 || !L::STORES || !is_certain {
+        let is_certain = self.index().lost().is_empty() && self.table().unsound() == 0 && !self.log().doubts_sources();
+        if self.log().checkpoint_pages() == 0 || !L::STORES || !is_certain {
             return Ok(None);
         }
         let written = self.write_checkpoint_of(mark);
-        self.stats.count_kept(self.log.take_kept_costs());
+        self.count_kept();
         match written {
             Ok(code) => Ok(code),
             // The place is erased before it is used again.
@@ -342,7 +342,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         let most_erases = mean_erases.max(self.rules().endurance / 2);
         // The mark takes the same number, so it is not used up before the mark is programmed (`leave_mark`).
         let seq = self.next_seq();
-        let Self { log, index, .. } = self;
+        let (log, index) = self.log_and_index();
         let (shape, map, table) = (log.shape(), index.map(), index.pool().table());
         let entry_bytes = entry_bytes(shape.segments * shape.slots);
         let entries = map.logical_pages();

@@ -1,26 +1,27 @@
 //! The cleaner: one job at a time, in steps that are paced by host pages.
 //!
-//! This file decides what is emptied and when; `moving` empties it, and `erasing` erases what is empty.
+//! This file decides what is emptied and when; `moving` empties it, and `erasing` erases what is empty. `keeping` has
+//! what a mount had no room to copy.
 
 mod erasing;
+mod keeping;
 mod moving;
 
 use alloc::vec::Vec;
 
 use super::allocator::{Allocator, Purpose};
-use super::config::{SCARCE_BELOW, URGENT_BELOW, step_pages};
 use super::discards::DiscardMap;
-use super::found::{Found, MountError, note};
 use super::log::Log;
-use super::map::{FlatMap, PageMap};
-use crate::addr::{Class, Lpn, Ppn, Seg};
+use super::map::PageMap;
+use crate::addr::{Class, Lpn, Seg};
 use crate::clean::reclaim::{Occupancy, Reclamation};
-use crate::clean::when::{Ground, ResolvedTrigger};
+use crate::clean::when::{Ground, ResolvedTrigger, Supply};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::place::{ClassPlacement, PlaceChoice, Wanted};
+use crate::place::PlaceChoice;
 use crate::random::Rng;
 use crate::segments::Health;
+use keeping::{Kept, Spare};
 
 /// Why a segment is being emptied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,37 +62,23 @@ struct Batch {
     slots: [u32; BATCH_PAGES],
     lpns: [Lpn; BATCH_PAGES],
     classes: [Class; BATCH_PAGES],
-}
-
-/// Another copy of a page. It is one as long as the page lies where it lay, and neither segment was erased.
-#[derive(Debug)]
-pub(super) struct Spare {
-    lpn: Lpn,
-    of: Ppn,
-    at: Ppn,
-    erases: [u32; 2],
-}
-
-/// A page that may fade on flash, in memory.
-#[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) lpn: Lpn,
-    pub(super) seq: u64,
-    pub(super) data: Vec<u8>,
+    /// The first ones have been moved.
+    moved: usize,
 }
 
 /// Frees segments: in the foreground as host pages need them, and in the background.
 ///
 /// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. Before a
-/// page is written for the host, the cleaner [makes a slot](Self::make_slot) for it.
+/// page of the host's is given a class, the cleaner has [made a slot](Self::keep_up) for it. What is written from then
+/// on only takes slots.
 #[derive(Debug)]
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) alloc: Allocator<L, P, M, V, W>,
     pub(super) discards: DiscardMap,
     /// Other copies of pages that may fade where the map has them, since a mount had no room for copies of them.
-    pub(super) spares: Vec<Spare>,
+    spares: Vec<Spare>,
     /// In such a mount: these pages, read while they could be.
-    pub(super) kept: Vec<Kept>,
+    kept: Vec<Kept>,
     trigger: ResolvedTrigger,
     reclaim: Reclamation,
     rng: Rng,
@@ -127,17 +114,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
     }
 
-    /// The other copies of a page that lies at `of`.
-    pub(super) fn spares_of(&self, lpn: Lpn, of: Ppn) -> Vec<Ppn> {
-        let spares = self.spares.iter().filter(|spare| spare.lpn == lpn && spare.of == of);
-        spares.filter(|spare| spare.erases == self.erases_of(of, spare.at)).map(|spare| spare.at).collect()
-    }
-
-    fn erases_of(&self, of: Ppn, at: Ppn) -> [u32; 2] {
-        let slots = self.alloc.index.slots();
-        [of, at].map(|at| self.alloc.table().erases(slots.segment_of(at)))
-    }
-
     /// Cleans by these policies from now on.
     pub(super) fn set_policies(&mut self, trigger: ResolvedTrigger, reclaim: Reclamation) {
         (self.trigger, self.reclaim) = (trigger, reclaim);
@@ -147,28 +123,26 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.free().usable()
     }
 
-    fn host_pages(&self) -> u64 {
-        self.alloc.index.clock().host_pages
+    fn supply(&self) -> Supply {
+        self.alloc.free().supply()
     }
-}
 
-impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, FlatMap, V, W> {
-    /// Notes another copy of a page.
-    pub(super) fn note_spare(&mut self, other: &Found) -> Result<(), MountError> {
-        let &Found { lpn, at, .. } = other;
-        let of = self.alloc.index.place_of(lpn);
-        let erases = self.erases_of(of, at);
-        note(&mut self.spares, Spare { lpn, of, at, erases })
+    fn host_pages(&self) -> u64 {
+        self.alloc.index().clock().host_pages
     }
 }
 
 /// In the foreground.
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
-    /// Does what has to be done before the next host page, if anything.
+    /// Does what has to be done before the next host page, if anything. Afterwards there is a slot for it, whatever its
+    /// class.
     #[inline(always)]
     pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
         let page = self.host_pages();
-        if self.alloc.index.pool_mut().attention().is_due(page) { self.make_room() } else { Ok(()) }
+        if self.alloc.index_mut().pool_mut().attention().is_due(page) {
+            self.make_room()?;
+        }
+        if self.alloc.is_urgent() { self.make_slot() } else { Ok(()) }
     }
 
     /// Does what has to be done before the next host pages: notes erases that have ended, erases empty segments, and
@@ -181,25 +155,25 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // An erase that has ended may give the segment that cleaning would have to gain.
         self.alloc.finish_erase(false)?;
         // With hardly a segment free, no erase below may need a slot for the discard map first.
-        if self.discards.dirty_parts() > 0 && self.free_segments() < SCARCE_BELOW {
+        if self.discards.dirty_parts() > 0 && self.supply() < Supply::Enough {
             self.write_discards()?;
         }
         // Two at most, so that a host page waits for a bounded number of erases (promise 6).
         for _ in 0..2 {
             // The engine waits for an erase in the background only if free segments run out.
-            if (self.alloc.is_erasing() && self.free_segments() >= URGENT_BELOW) || !self.takes_empties() {
+            if (self.alloc.is_erasing() && !self.alloc.is_urgent()) || !self.takes_empties() {
                 break;
             }
             if !self.reclaim_empty()? {
                 break;
             }
-            self.alloc.stats.reclaimed_blocks += u64::from(self.is_reclaiming);
+            self.alloc.stats_mut().reclaimed_blocks += u64::from(self.is_reclaiming);
         }
-        self.alloc.stats.urgent_pages += u64::from(self.free_segments() < URGENT_BELOW);
+        self.alloc.stats_mut().urgent_pages += u64::from(self.alloc.is_urgent());
         self.pay()?;
         self.gain_segment()?;
         let has_work = self.has_work();
-        self.alloc.index.pool_mut().attention().set_wanted(has_work);
+        self.alloc.index_mut().pool_mut().attention().set_wanted(has_work);
         // A block that cannot even be retired may have been found.
         self.alloc.writable()
     }
@@ -212,7 +186,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             if self.free_segments() > 0 || self.alloc.writable().is_err() {
                 break;
             }
-            let goes_on = if round <= 2 * self.alloc.shape.segments { self.gain()? } else { self.alloc.hold_less() };
+            let goes_on = if round <= 2 * self.alloc.shape().segments { self.gain()? } else { self.alloc.hold_less() };
             if !goes_on {
                 return Err(self.alloc.worn_out());
             }
@@ -220,24 +194,30 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         Ok(())
     }
 
-    /// The class that takes the next host page meant for `wanted`. Cleans until there is a slot, and so may move pages
-    /// and write parts of the discard map.
-    #[inline(always)]
-    pub(super) fn make_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
-        if self.alloc.has_room(wanted) { Ok(wanted) } else { self.clean_for_slot(wanted) }
-    }
-
+    /// Cleans until there is a slot for a page of the host's, whatever its class, and so may move pages and write parts
+    /// of the discard map.
     #[cold]
-    fn clean_for_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
-        for _ in 0..=self.alloc.shape.segments {
-            if let Some(class) = self.alloc.find_slot(wanted, Purpose::Host)? {
-                return Ok(class);
+    pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
+        for _ in 0..=self.alloc.shape().segments {
+            if self.alloc.has_slot()? {
+                return Ok(());
             }
             if !self.gain()? {
                 break;
             }
         }
         Err(self.alloc.worn_out())
+    }
+
+    /// The class that takes the next page of the engine's own meant for `wanted`, which ranks with the host's pages.
+    pub(super) fn take_slot(&mut self, wanted: Class) -> Result<Class, FtlError> {
+        // A free segment may turn out bad when it is opened. Then another one is gained, until there is none.
+        loop {
+            self.make_slot()?;
+            if let Some(class) = self.alloc.find_slot(wanted, Purpose::Host)? {
+                return Ok(class);
+            }
+        }
     }
 
     /// True if empty segments are erased now, and not only when the host is idle (FSAF '09, section 4.3). With
@@ -250,18 +230,18 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             return true;
         }
         let now = Occupancy {
-            dead_pages: self.alloc.index.dead().total(),
+            dead_pages: self.alloc.index().dead().total(),
             pages: u64::from(table.good()) * u64::from(table.slots()),
             used_blocks: table.good().saturating_sub(self.alloc.free().total()),
             blocks: table.good(),
         };
-        self.is_reclaiming = self.alloc.index.pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
+        self.is_reclaiming = self.alloc.index().pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
         self.is_reclaiming || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
     }
 
     /// True if there are empty segments that are kept for a while. They are erased before anything is copied.
     fn keeps_empties(&self) -> bool {
-        self.reclaim != Reclamation::AtOnce && self.alloc.index.pool().has_empties()
+        self.reclaim != Reclamation::AtOnce && self.alloc.index().pool().has_empties()
     }
 
     fn has_work(&self) -> bool {
@@ -272,8 +252,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             || self.alloc.is_erasing()
             || self.alloc.is_wear_due()
             || self.alloc.table().unsound() > 0
-            || self.alloc.index.pool().has_empties()
-            || self.free_segments() < URGENT_BELOW
+            || self.alloc.index().pool().has_empties()
+            || self.alloc.is_urgent()
     }
 
     /// Cleans for the next few host pages: moves the pages out of the victim that these have to pay for.
@@ -289,19 +269,16 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if self.is_waiting(&job) {
             return Ok(());
         }
-        // No pace is 0, so it can be divided by.
-        let pages = self.trigger.pace_pages(self.free_segments(), job.pace_pages);
-        // Several host pages are paid for at once, because single pages would cost too much time (`step_pages`).
-        let host_pages = (step_pages(self.alloc.shape.slots) / pages).max(1);
-        let paid_until = self.host_pages() + u64::from(host_pages);
-        self.alloc.index.pool_mut().attention().rest_until(paid_until);
-        self.clean_step(pages * host_pages, Ground::Foreground)?;
+        let step = self.trigger.next_step(self.free_segments(), job.pace_pages, self.alloc.shape().slots);
+        let paid_until = self.host_pages() + u64::from(step.host_pages);
+        self.alloc.index_mut().pool_mut().attention().rest_until(paid_until);
+        self.clean_step(step.pages, Ground::Foreground)?;
         Ok(())
     }
 
     /// True while the cleaner has chosen a victim and has not woken up. If segments run out, it does not wait.
     fn is_waiting(&self, job: &Job) -> bool {
-        job.not_before > self.host_pages() && self.free_segments() >= URGENT_BELOW
+        job.not_before > self.host_pages() && !self.alloc.is_urgent()
     }
 
     /// Moves up to `budget_pages` pages, choosing victims as the policies say. Returns how many it moved.
@@ -365,7 +342,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     #[cold]
     fn empty_failing(&mut self) -> Result<(), FtlError> {
-        for _ in 0..=2 * self.alloc.shape.segments {
+        for _ in 0..=2 * self.alloc.shape().segments {
             if self.alloc.table().unsound() == 0 {
                 return Ok(());
             }
@@ -390,12 +367,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.note_failures();
         let is_kept = self.keeps_empties();
         let is_taken = self.reclaim_empty()?;
-        self.alloc.stats.reclaimed_blocks += u64::from(is_taken && is_kept);
+        self.alloc.stats_mut().reclaimed_blocks += u64::from(is_taken && is_kept);
         let moved_pages = self.clean_step(budget_pages, Ground::Background)?;
         // The next host page finds out whether anything is left to do.
-        self.alloc.index.pool_mut().attention().set_wanted(true);
+        self.alloc.index_mut().pool_mut().attention().set_wanted(true);
         let goes_on = self.trigger.has_more_in_background(self.free_segments(), self.is_cleaning, moved_pages);
-        Ok(self.job.is_some() || self.alloc.index.pool().has_empties() || goes_on)
+        Ok(self.job.is_some() || self.alloc.index().pool().has_empties() || goes_on)
     }
 }
 
@@ -403,12 +380,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Chooses a segment to empty: first one that must be rescued, then an urgent one, then one that the policies want.
     ///
-    /// Below [`URGENT_BELOW`] free segments nothing is rescued. A segment whose data fades may be full, so that
-    /// emptying it gains nothing, and one that has failed is not given back. A cut behind its last copies would have
-    /// used up a free segment either way.
+    /// Where free segments are [urgent](Supply::Urgent), nothing is rescued. A segment whose data fades may be full, so
+    /// that emptying it gains nothing, and one that has failed is not given back. A cut behind its last copies would
+    /// have used up a free segment either way.
     fn choose_job(&mut self, ground: Ground) -> Result<(), FtlError> {
-        let rescues = self.alloc.table().unsound() > 0 && self.free_segments() >= URGENT_BELOW;
-        if self.alloc.log.unsettled().is_some() || rescues && self.alloc.log.has_tag_pages() {
+        let rescues = self.alloc.table().unsound() > 0 && !self.alloc.is_urgent();
+        if self.alloc.log().unsettled().is_some() || rescues && self.alloc.log().has_tag_pages() {
             // A victim has all its tags on flash, unless there is no room. So has an open segment that becomes one.
             match self.alloc.pad_open() {
                 Ok(()) | Err(FtlError::WornOut { .. }) => {}
@@ -423,17 +400,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             }
         }
         // A segment that is being erased will be free, so the policies are not overridden because of it.
-        if self.free_segments() < URGENT_BELOW && self.alloc.is_erasing() {
+        if self.alloc.is_urgent() && self.alloc.is_erasing() {
             self.alloc.finish_erase(true)?;
         }
         // Asked again: the erase that has just ended may have given one.
-        let free = self.free_segments();
-        if free < URGENT_BELOW {
+        let supply = self.supply();
+        if supply == Supply::Urgent {
             self.alloc.keep_place_for_copies();
-            let clock = self.alloc.index.clock().for_ages();
-            if let Some(seg) = self.alloc.index.pool_mut().fewest_valid(clock, &mut self.rng) {
+            let clock = self.alloc.index().clock().for_ages();
+            if let Some(seg) = self.alloc.index_mut().pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0)?;
-                self.alloc.stats.urgent_cleanings += 1;
+                self.alloc.stats_mut().urgent_cleanings += 1;
             }
             return Ok(());
         }
@@ -443,7 +420,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
         if let Some(seg) = self.policy_victim(ground) {
             self.begin(seg, Reason::Cleaning, self.trigger.lag_pages())?;
-        } else if self.alloc.is_wear_due() && free > URGENT_BELOW {
+        } else if self.alloc.is_wear_due() && supply == Supply::Enough {
             // Wear leveling opens a segment of its own class, so one more than the reserve has to be free.
             self.alloc.take_wear_due();
             if let Some(seg) = self.alloc.table().least_worn_with_data() {
@@ -460,27 +437,19 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if !self.is_cleaning {
             return None;
         }
-        let clock = self.alloc.index.clock().for_ages();
-        let Allocator { index, placement, .. } = &mut self.alloc;
-        let pool = index.pool_mut();
-        let wanted = match placement.victim(pool.table()) {
-            Wanted::Any => None,
-            Wanted::This(seg) => Some(seg),
-            Wanted::Among => pool.best_among(clock, &|seg| placement.may_take(seg)),
-        };
-        // If the placement wants none that can be emptied, the victim policy chooses among all.
-        let seg = wanted.or_else(|| pool.best_victim(clock, &mut self.rng))?;
-        self.trigger.accepts(free, || pool.score(seg, clock)).then_some(seg)
+        let seg = self.alloc.choose_victim(&mut self.rng)?;
+        let index = self.alloc.index();
+        self.trigger.accepts(free, || index.pool().score(seg, index.clock().for_ages())).then_some(seg)
     }
 
     fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) -> Result<(), FtlError> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
-        self.alloc.index.pool_mut().choose(victim);
-        let table = self.alloc.index.pool().table();
-        let valid = table.valid(victim);
+        self.alloc.index_mut().pool_mut().choose(victim);
+        let valid = self.alloc.table().valid(victim);
         if reason == Reason::Cleaning {
-            self.alloc.probe.victim(victim.0, valid);
+            self.alloc.probe_mut().victim(victim.0, valid);
         }
+        let table = self.alloc.table();
         self.job = Some(Job {
             victim,
             reason,
@@ -498,7 +467,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Asks for a segment to be emptied out of turn, because its data fades.
     #[cold]
     pub(super) fn refresh(&mut self, seg: Seg) {
-        self.alloc.index.pool_mut().distrust(seg, Health::Fading);
+        self.alloc.index_mut().pool_mut().distrust(seg, Health::Fading);
     }
 }
 
@@ -510,7 +479,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.pad_open()?;
         for part in 0..self.discards.parts() {
             while self.discards.is_dirty(part) {
-                let class = self.make_slot(Class(0))?;
+                let class = self.take_slot(Class(0))?;
                 if self.discards.is_dirty(part) {
                     self.discards.put(part, class, &mut self.alloc)?;
                 }
@@ -535,17 +504,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if self.discards.is_dirty(part) {
             return Ok(());
         }
-        let is_scarce = self.free_segments() < SCARCE_BELOW;
-        if self.discards.dirty_parts() >= if is_scarce { 1 } else { self.alloc.shape.slots / 2 } {
+        let is_scarce = self.supply() < Supply::Enough;
+        if self.discards.dirty_parts() >= if is_scarce { 1 } else { self.alloc.shape().slots / 2 } {
             self.write_discards()?;
         }
         if is_scarce {
             // While the part is clean, cleaning can erase without writing it. Once it is dirty, an erase needs a slot
             // first.
             self.make_room()?;
-            self.make_slot(Class(0))?;
+            self.take_slot(Class(0))?;
             // The next host page writes the part before anything is cleaned (`make_room`).
-            self.alloc.index.pool_mut().attention().call();
+            self.alloc.index_mut().pool_mut().attention().call();
         }
         self.discards.mark_dirty(part);
         Ok(())

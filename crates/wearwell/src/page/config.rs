@@ -12,11 +12,6 @@ use crate::wear::WearLeveling;
 /// leaves one. One is open. One segment's worth of pages is invalid, so that there is something to clean.
 pub const RESERVE_SEGMENTS: u32 = 4;
 
-pub(super) use crate::clean::when::URGENT_BELOW;
-
-/// Below this number of free segments, discards are written to flash before anything is cleaned.
-pub(crate) const SCARCE_BELOW: u32 = 3;
-
 /// No chip reaches this erase count. A header that claims it is not believed (Spec P2).
 pub(crate) const IMPLAUSIBLE_ERASES: u32 = 1 << 22;
 
@@ -205,9 +200,10 @@ pub(super) struct Rules {
 impl Rules {
     /// Free segments to hold back if `good` segments are left.
     ///
-    /// Those for recovery and the two of `URGENT_BELOW` are enough for power cuts: the next mount gets back every
-    /// segment that a cut takes. On NOR a cut costs the slot that was being programmed, since copies are not undone
-    /// there: many of them in a row can use up the segment that cleaning copies to, as failures do.
+    /// Those for recovery and the two of [`Supply::Scarce`](crate::clean::when::Supply::Scarce) are enough for power
+    /// cuts: the next mount gets back every segment that a cut takes. On NOR a cut costs the slot that was being
+    /// programmed, since copies are not undone there: many of them in a row can use up the segment that cleaning copies
+    /// to, as failures do.
     pub(super) fn held_segments(&self, good: u32) -> u32 {
         let failing = if self.is_mountable { held_for_failures(self.segments, good, self.needed_segments) } else { 0 };
         self.recovery_segments + failing
@@ -217,13 +213,6 @@ impl Rules {
 /// Logical pages that a page of the discard map covers, one bit each.
 pub(super) fn covered_pages(page_bytes: u32) -> u32 {
     page_bytes * 8
-}
-
-/// Approximate pages that one step of the cleaner moves. They are few against a segment, so that copies and host writes
-/// mix evenly, and few in absolute number, so that no command waits long. Steps of single pages would halve the
-/// simulator's speed.
-pub(crate) fn step_pages(slots: u32) -> u32 {
-    (slots / 8).clamp(1, 64)
 }
 
 impl<V, W: PlaceChoice> PageConfig<V, W> {

@@ -11,7 +11,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::allocator::{Allocator, Purpose};
+use super::allocator::Allocator;
 use super::config::covered_pages;
 use super::log::Log;
 use super::map::PageMap;
@@ -118,7 +118,7 @@ impl DiscardMap {
         debug_assert!(self.is_dirty(part), "what has not changed is not written");
         self.fill(part, alloc)?;
         if alloc.put(self.page_of(part), class, &self.bytes)? {
-            alloc.stats.meta_programs += 1;
+            alloc.stats_mut().meta_programs += 1;
             self.is_dirty[part as usize] = false;
             // `fill` has just read the map, so the part knows of all mapped pages.
             self.has_grown[part as usize] = false;
@@ -137,7 +137,7 @@ impl DiscardMap {
         // A program that fails leaves the part dirty, and costs its segment or a slot. So the loop ends with a slot
         // that takes the part, or with none left.
         while self.is_dirty(part) {
-            let class = alloc.find_slot(CLASS, Purpose::Copy)?.ok_or_else(|| alloc.worn_out())?;
+            let class = alloc.slot_for_copy(CLASS)?;
             self.put(part, class, alloc)?;
         }
         Ok(())
@@ -172,7 +172,7 @@ impl DiscardMap {
             return Ok(());
         }
         for (bit, lpn) in self.covered_by(part).enumerate() {
-            if !alloc.index.lookup(&mut alloc.log, lpn)?.is_some() && !alloc.index.lost().contains(lpn) {
+            if !alloc.lookup(lpn)?.is_some() && !alloc.index().lost().contains(lpn) {
                 self.bytes[bit / 8] |= 1 << (bit % 8);
             }
         }

@@ -6,7 +6,6 @@ use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
 use super::checkpoint::encode_seal;
-use super::config::URGENT_BELOW;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
@@ -15,7 +14,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
-use crate::place::{ClassPlacement, HostWrite, OldCopy, PlaceChoice};
+use crate::place::{ClassPlacement, PlaceChoice};
 use crate::segments::{Health, SegState};
 use crate::stats::Stats;
 
@@ -23,8 +22,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Announces pages that will be written soon, so that what is kept of them can be fetched together. It is for
     /// replays. The engine behaves the same.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
-        self.cleaner.alloc.index.fetch(pages);
-        self.cleaner.alloc.placement.expect(pages);
+        self.cleaner.alloc.index().fetch(pages);
+        self.cleaner.alloc.placement_mut().expect(pages);
     }
 
     /// Appends a host page, points the map at it and invalidates what it replaces.
@@ -35,15 +34,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         self.cleaner.alloc.note_failures();
         self.cleaner.keep_up()?;
         let alloc = &mut self.cleaner.alloc;
-        // This tells the placement and the discard map what is replaced. `Allocator::put` looks the page up again,
-        // because making a slot may move it.
-        let old = alloc.index.lookup(&mut alloc.log, lpn)?;
+        // This tells the placement and the discard map what is replaced. `Allocator::put` looks the page up again: if a
+        // program fails, room is made for another, and that may move the page.
+        let old = alloc.lookup(lpn)?;
         // The part on flash may call a page unmapped that is mapped for the first time.
         let grows = if old.is_some() { None } else { self.cleaner.discards.part_for(lpn) };
-        let old = OldCopy::new(old, alloc.index.slots(), alloc.index.pool().table());
-        let clock = alloc.index.clock().host_pages;
-        let class = alloc.placement.host(HostWrite { lpn, hint, clock, old });
-        alloc.index.clock_mut().host_pages = clock + 1;
+        let class = alloc.place(lpn, hint, old);
         if let Err(error) = self.append_page(lpn, class, data) {
             // The program may have left a copy that the map does not know. Discards of unmapped pages count from now
             // on.
@@ -53,24 +49,22 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if let Some(part) = grows {
             self.cleaner.discards.note_growth(part);
         }
-        self.cleaner.alloc.stats.host_programs += 1;
+        self.cleaner.alloc.stats_mut().host_programs += 1;
         Ok(())
     }
 
     #[inline(always)]
     fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
-        // A program that fails costs its segment, and the page goes to another slot. If none is left, `make_slot`
-        // fails, which ends the loop.
-        loop {
-            let class = self.cleaner.make_slot(wanted)?;
-            if self.cleaner.alloc.put(lpn, class, data)? {
-                return Ok(());
-            }
+        // `keep_up` has seen to a slot. A segment that fails costs it, and then the page needs another one. If none is
+        // left, `make_slot` fails, which ends the loop.
+        while !self.cleaner.alloc.put_wanted(lpn, wanted, data)? {
+            self.cleaner.make_slot()?;
         }
+        Ok(())
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
         // Nothing on flash can come back, so there is nothing to record.
         if !self.lookup(lpn).is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
@@ -91,11 +85,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let old = self.lookup(lpn);
         let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
-            alloc.index.discard(&mut alloc.log, lpn, old)?;
-            alloc.placement.discarded(lpn);
-            alloc.stats.discarded_pages += 1;
+            alloc.discard(lpn, old)?;
+            alloc.placement_mut().discarded(lpn);
+            alloc.stats_mut().discarded_pages += 1;
         } else {
-            alloc.index.lost_mut().forget(lpn);
+            alloc.index_mut().lost_mut().forget(lpn);
         }
         Ok(())
     }
@@ -112,7 +106,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             if !at.is_some() {
                 return Ok(());
             }
-            match self.cleaner.alloc.log.invalidate(at) {
+            match self.cleaner.alloc.log_mut().invalidate(at) {
                 Err(ErrorKind::ProgramFailed) => {}
                 flagged => return flagged.map_err(FtlError::Chip),
             }
@@ -124,7 +118,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
         // Spec P17.
         for at in self.cleaner.spares_of(lpn, self.lookup(lpn)) {
-            if self.cleaner.alloc.log.holds(at, lpn, page).map_err(FtlError::Chip)? {
+            if self.cleaner.alloc.log_mut().holds(at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
             }
         }
@@ -150,7 +144,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // whose first program failed and that has not been retired yet will look free, too.
         let is_suspect = |state: SegState| state == SegState::Suspect || state.health() == Health::Failing;
         let has_suspects = alloc.has_unmarked() || alloc.table().all().any(|seg| is_suspect(alloc.table().state(seg)));
-        let class = self.cleaner.make_slot(Class(0))?;
+        let class = self.cleaner.take_slot(Class(0))?;
         let alloc = &mut self.cleaner.alloc;
         let open = alloc.open_segment(class);
         if open.next > 0 {
@@ -171,19 +165,19 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // The program failed, but the mark may be readable. The segment is retired before anything is written that
             // would contradict the mark.
             Err(ErrorKind::ProgramFailed) => {
-                alloc.index.pool_mut().take_this_empty(open.seg);
+                alloc.index_mut().pool_mut().take_this_empty(open.seg);
                 return self.cleaner.reclaim(open.seg, 0);
             }
             // The mark may have been written. It is then true, because nothing else changes before it is erased.
             Err(error) => {
-                alloc.index.pool_mut().take_this_empty(open.seg);
+                alloc.index_mut().pool_mut().take_this_empty(open.seg);
                 alloc.keep_mark(open.seg);
                 return Err(FtlError::Chip(error));
             }
         }
         // The checkpoint and its mark have one number, so it is taken only now.
         alloc.take_seq();
-        alloc.stats.meta_programs += 1;
+        alloc.stats_mut().meta_programs += 1;
         alloc.close_mark(class);
         Ok(())
     }
@@ -199,18 +193,18 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
     }
 
     fn counters(&mut self) -> &mut Stats {
-        &mut self.cleaner.alloc.stats
+        self.cleaner.alloc.stats_mut()
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         let alloc = &mut self.cleaner.alloc;
         // The map may point to the record of the loss, which reads as zeros.
-        if alloc.index.lost().contains(lpn) {
+        if alloc.index().lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
-        match alloc.log.read(at, lpn, page) {
+        match alloc.log_mut().read(at, lpn, page) {
             Ok(report) => {
-                let seg = alloc.index.slots().segment_of(at);
+                let seg = alloc.index().slots().segment_of(at);
                 // A victim is being emptied already.
                 if report.refresh_soon && matches!(alloc.table().state(seg), SegState::Open(_) | SegState::Closed(_)) {
                     self.cleaner.refresh(seg);
@@ -227,7 +221,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
     }
 
     fn losses(&mut self) -> &mut Losses {
-        self.cleaner.alloc.index.lost_mut()
+        self.cleaner.alloc.index_mut().lost_mut()
     }
 
     fn writable(&self) -> Result<(), FtlError> {
@@ -241,7 +235,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn page_bytes(&self) -> u32 {
-        self.cleaner.alloc.shape.page_bytes
+        self.cleaner.alloc.shape().page_bytes
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
@@ -266,7 +260,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.cleaner.alloc.stats.host_pages += 1;
+        self.cleaner.alloc.stats_mut().host_pages += 1;
         self.put_page(lpn, data, hint).inspect_err(|_| self.drop_if_written(lpn, data))?;
         // Dropped only now: if the write fails, reads still come from the buffer.
         self.buffer.drop_superseded(lpn);
@@ -284,7 +278,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn flush(&mut self) -> Result<(), FtlError> {
-        self.cleaner.alloc.stats.flushes += 1;
+        self.cleaner.alloc.stats_mut().flushes += 1;
         // Parts of pages in the buffer have been answered, so they are promised, too. They take slots, so they come
         // before anything is padded.
         self.drain_all()?;
@@ -302,7 +296,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn set_time_us(&mut self, now_us: u64) {
-        let clock = self.cleaner.alloc.index.clock_mut();
+        let clock = self.cleaner.alloc.index_mut().clock_mut();
         debug_assert!(now_us >= clock.now_us, "time does not go back");
         clock.now_us = now_us;
     }
@@ -322,26 +316,26 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         self.cleaner.record_growth()?;
         self.seal_all()?;
         // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
-        let has_room = self.cleaner.alloc.free().usable() >= URGENT_BELOW;
+        let has_room = !self.cleaner.alloc.is_urgent();
         if has_room { self.leave_mark() } else { Ok(()) }
     }
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P, V, W> {
     fn stats(&self) -> &Stats {
-        &self.cleaner.alloc.stats
+        self.cleaner.alloc.stats()
     }
 
     fn reset_stats(&mut self) {
-        self.cleaner.alloc.stats.reset();
+        self.cleaner.alloc.stats_mut().reset();
     }
 
     fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.cleaner.alloc.index.place_of(lpn)
+        self.cleaner.alloc.index().place_of(lpn)
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
-        let is_lost = self.cleaner.alloc.index.lost().contains(lpn);
+        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
         self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
     }
 
@@ -351,7 +345,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
 
     fn limits(&self) -> Limits {
         let alloc = &self.cleaner.alloc;
-        let shape = &alloc.shape;
+        let shape = alloc.shape();
         let slots = u64::from(shape.slots);
         // A page may wait for the erases of two empty segments and for the victim that it pays for (`make_room`), and
         // if nothing is free, until a segment is (`clean_urgently`). Each segment costs a move for each slot, its
@@ -365,15 +359,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
             pages_per_segment: shape.slots,
             segments: shape.segments,
             needed_segments: alloc.rules().needed_segments,
-            live_pages: PageMap::<L>::live_pages(alloc.index.map()),
-            dead_pages: alloc.index.dead().total(),
+            live_pages: PageMap::<L>::live_pages(alloc.index().map()),
+            dead_pages: alloc.index().dead().total(),
             free_segments: alloc.free().usable(),
             max_ops_per_host_page: segment_ops * segments + u64::from(shape.ops_per_page),
-            table_bytes: PageMap::<L>::table_bytes(alloc.index.map())
+            table_bytes: PageMap::<L>::table_bytes(alloc.index().map())
                 + alloc.table().table_bytes()
-                + alloc.placement.table_bytes()
+                + alloc.placement().table_bytes()
                 + self.config.policies.which.table_bytes(shape.segments, shape.slots)
-                + alloc.index.dead().table_bytes(),
+                + alloc.index().dead().table_bytes(),
         }
     }
 }

@@ -184,8 +184,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     #[expect(clippy::boxed_local, reason = "only the log is to be moved, and not the engine")]
     fn give_back(self: Box<Self>, log: &mut Option<L>) -> P {
-        *log = Some(self.cleaner.alloc.log);
-        self.cleaner.alloc.probe
+        let (given, probe) = self.cleaner.alloc.into_parts();
+        *log = Some(given);
+        probe
     }
 
     /// Erases every good segment and begins with all of them free.
@@ -193,24 +194,24 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn erase_all(&mut self) -> Result<(), MountError> {
         let alloc = &mut self.cleaner.alloc;
         // A format that is cut must not leave a checkpoint of what it has erased in part.
-        if alloc.log.checkpoint_pages() > 0 {
+        if alloc.log().checkpoint_pages() > 0 {
             // Its first segment is enough: without the first page no mount believes the rest (Spec P15), and none
             // believes one in a bad segment.
-            alloc.log.clear_checkpoint(1, u32::MAX, 0)?;
-            alloc.stats.count_kept(alloc.log.take_kept_costs());
+            alloc.log_mut().clear_checkpoint(1, u32::MAX, 0)?;
+            alloc.count_kept();
         }
         for seg in alloc.table().all() {
             // The scan only tells the erase count.
-            let scan = alloc.log.scan(seg)?;
-            if alloc.log.is_bad(seg)? {
-                alloc.index.pool_mut().table_mut().retire(seg);
+            let scan = alloc.log_mut().scan(seg)?;
+            if alloc.log_mut().is_bad(seg)? {
+                alloc.index_mut().pool_mut().table_mut().retire(seg);
                 continue;
             }
             // The layout `plain` has no records, and begins with what the chip holds. Nothing can mount it.
             if let Some(scan) = scan {
                 // Spec P2.
                 let erases = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES).unwrap_or(0);
-                alloc.index.pool_mut().table_mut().set_erases(seg, erases);
+                alloc.index_mut().pool_mut().table_mut().set_erases(seg, erases);
                 if !alloc.erase_for_format(seg)? {
                     continue;
                 }
@@ -219,28 +220,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         self.cleaner.alloc.start();
         // What the format has cost is no part of the host's counters.
-        self.cleaner.alloc.stats.reset();
+        self.cleaner.alloc.stats_mut().reset();
         Ok(())
     }
 
     /// The log, and through it the chip.
     pub fn log(&self) -> &L {
-        &self.cleaner.alloc.log
+        self.cleaner.alloc.log()
     }
 
     /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
     pub fn log_mut(&mut self) -> &mut L {
-        &mut self.cleaner.alloc.log
+        self.cleaner.alloc.log_mut()
     }
 
     /// Gives the log back and drops everything else, like a power cut.
     pub fn into_log(self) -> L {
-        self.cleaner.alloc.log
+        self.cleaner.alloc.into_parts().0
     }
 
     /// The probe that receives the engine's events.
     pub fn probe_mut(&mut self) -> &mut P {
-        &mut self.cleaner.alloc.probe
+        self.cleaner.alloc.probe_mut()
     }
 
     /// The table of segments.
@@ -257,7 +258,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// not known until they have written since the mount.
     pub fn streams_of(&self, class: Class) -> Vec<u16> {
         let mut streams = Vec::new();
-        self.cleaner.alloc.placement.streams_of(class, &mut |stream| streams.push(stream));
+        self.cleaner.alloc.placement().streams_of(class, &mut |stream| streams.push(stream));
         streams.sort_unstable();
         streams
     }
@@ -266,7 +267,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     pub fn room_of(&self, class: Class) -> Option<u32> {
         let alloc = &self.cleaner.alloc;
         let open = alloc.open_segment(class);
-        open.is_open().then(|| alloc.shape.slots.saturating_sub(open.next))
+        open.is_open().then(|| alloc.shape().slots.saturating_sub(open.next))
     }
 
     /// Ends the open segment of a class, so that the next page of the class opens another. An open segment without a
@@ -285,7 +286,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`]
     /// if placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
-        let shape = self.cleaner.alloc.shape;
+        let shape = *self.cleaner.alloc.shape();
         let config = PageConfig { policies, ..self.config };
         let is_placed_anew = policies.place != self.config.policies.place;
         // A placement from outside may be in force, whose classes no configuration names (`set_own_placement`).
@@ -302,29 +303,26 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let other_ages = old.when.ages_in_seconds() != is_timed;
         if other_ages {
             // The unit changes first, so that `now` is in the new one.
-            alloc.index.clock_mut().is_timed = is_timed;
-            let now = alloc.index.clock().stamp();
-            alloc.index.pool_mut().table_mut().restamp(now);
+            alloc.index_mut().clock_mut().is_timed = is_timed;
+            let now = alloc.index().clock().stamp();
+            alloc.index_mut().pool_mut().table_mut().restamp(now);
         }
         // Policies by age keep their lists in the order of the stamps, which `restamp` has changed.
         if old.which != policies.which || other_ages {
             let victims = policies.which.build(shape.segments, shape.data_slots);
-            alloc.index.pool_mut().set_victims(victims);
+            alloc.index_mut().pool_mut().set_victims(victims);
         }
         if is_placed_anew {
-            // The old placement is told of each segment that closes, as long as it is there.
-            alloc.abandon_open();
             let LogShape { segments, slots, .. } = shape;
             let logical_pages = config.logical_pages + parts;
-            alloc.placement = policies.place.build(Shape { logical_pages, segments, slots });
-            alloc.list_classes();
+            alloc.place_by(policies.place.build(Shape { logical_pages, segments, slots }));
         }
         if old.wear != policies.wear {
             // Keys of free segments are erase counts or turns, as the wear policy wants, and must not mix.
             alloc.reorder_free();
         }
         // The new marks may be above what is free now, and only the cleaner finds out.
-        alloc.index.pool_mut().attention().call();
+        alloc.index_mut().pool_mut().attention().call();
         Ok(())
     }
 }

@@ -156,7 +156,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let cleaner = &self.cleaner;
         report.read_only = cleaner.alloc.writable().is_err();
         // What the mount has cost is no part of the host's counters.
-        self.cleaner.alloc.stats.reset();
+        self.cleaner.alloc.stats_mut().reset();
         Ok(*report)
     }
 
@@ -164,7 +164,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn note_growth(&mut self, is_clean: bool) {
         let Cleaner { alloc, discards, .. } = &mut self.cleaner;
         for part in 0..discards.parts() {
-            let is_on_flash = alloc.index.place_of(discards.page_of(part)).is_some();
+            let is_on_flash = alloc.index().place_of(discards.page_of(part)).is_some();
             if !is_clean || !is_on_flash {
                 discards.note_growth(part);
             }
@@ -173,7 +173,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Tells the log which copies won, so that the flags on flash agree with the map.
     fn confirm_winners(&mut self) -> Result<(), MountError> {
-        let Allocator { log, index, .. } = &mut self.cleaner.alloc;
+        let (log, index) = self.cleaner.alloc.log_and_index();
         let map = index.map();
         // An entry may name a page beyond the capacity. No copy of such a page wins.
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
@@ -245,7 +245,7 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
     fn new(alloc: &'a mut Allocator<L, P, FlatMap, V, W>, discards: &'a DiscardMap, page: &'a mut [u8]) -> Self {
-        let newest = vec![0; alloc.index.map().logical_pages() as usize];
+        let newest = vec![0; alloc.index().map().logical_pages() as usize];
         Self {
             alloc,
             discards,
@@ -290,7 +290,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         }
         for seg in self.alloc.table().all() {
             // Spec P1.
-            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
             check_writer(seg, &scan)?;
             self.take_in(seg, &scan, faded)?;
         }
@@ -322,7 +322,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             return;
         }
         let greatest_seq = self.greatest_seq;
-        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let (placement, index) = self.alloc.placement_and_index();
         let now = index.clock().host_pages;
         let pages = (0..).map(Lpn).zip(&self.newest).filter(|&(lpn, _)| index.place_of(lpn).is_some());
         // Records take numbers, too, so the difference may exceed the clock.
@@ -338,23 +338,23 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
-        let Allocator { log, index, .. } = &mut *self.alloc;
+        let (log, index) = self.alloc.log_and_index();
         let table = index.pool().table();
         is_blank(log, table.all().filter(|&seg| table.state(seg) != SegState::Bad))
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
-        self.alloc.index.place_of(lpn)
+        self.alloc.index().place_of(lpn)
     }
 
     fn segment_of(&self, at: Ppn) -> Seg {
-        self.alloc.index.slots().segment_of(at)
+        self.alloc.index().slots().segment_of(at)
     }
 
     /// Enters the scan of a segment.
     fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
-        let slots = u64::from(self.alloc.shape.slots);
-        let table = self.alloc.index.pool_mut().table_mut();
+        let slots = u64::from(self.alloc.shape().slots);
+        let table = self.alloc.index_mut().pool_mut().table_mut();
         if scan.bad {
             table.retire(seg);
             return Ok(());
@@ -378,7 +378,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
         // The greatest stamp stands for one that is not known (`place_segments`).
         table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
-        let clock = self.alloc.index.clock_mut();
+        let clock = self.alloc.index_mut().clock_mut();
         // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
         self.note_gaps(seg, scan)?;
@@ -422,7 +422,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if tag.kind == Kind::RescueMark && slot == 0 && !scan.doubts_end {
                 self.rescues.push((seg, tag.lpn.0));
             }
-            let at = self.alloc.index.slots().page(seg, slot as u32);
+            let at = self.alloc.index().slots().page(seg, slot as u32);
             // A tag with a good code may still name a page that this device does not have.
             let is_page = matches!(tag.kind, Kind::Data | Kind::Lost) && tag.lpn.0 < self.newest.len() as u32;
             if is_page && !faded.contains(&at) {
@@ -453,13 +453,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         match L::newer(tag.seq, *newest) {
             Ordering::Greater => {
                 *newest = tag.seq;
-                self.alloc.index.repoint(found.lpn, found.at);
+                self.alloc.index_mut().repoint(found.lpn, found.at);
             }
             Ordering::Equal if mapped => note(&mut self.ties, found)?,
             // The first copy that is found counts whatever its number is: NOR's updates begin at 0 and wrap.
             _ if !mapped => {
                 *newest = tag.seq;
-                self.alloc.index.repoint(found.lpn, found.at);
+                self.alloc.index_mut().repoint(found.lpn, found.at);
             }
             Ordering::Equal | Ordering::Less => {}
         }
@@ -468,7 +468,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
 
     /// True if the page at `at` can be read and belongs to `lpn`. Its data is then in `page`.
     fn holds(&mut self, at: Ppn, lpn: Lpn) -> Result<bool, MountError> {
-        Ok(self.alloc.log.holds(at, lpn, self.page)?)
+        Ok(self.alloc.log_mut().holds(at, lpn, self.page)?)
     }
 
     /// Points the map at suspect pages that are the newest copies. Returns all suspect pages. Those that the map points
@@ -486,7 +486,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             let newest = self.newest[suspect.lpn.0 as usize];
             if suspect.seq > newest || !self.place_of(suspect.lpn).is_some() {
                 self.newest[suspect.lpn.0 as usize] = suspect.seq;
-                self.alloc.index.repoint(suspect.lpn, suspect.at);
+                self.alloc.index_mut().repoint(suspect.lpn, suspect.at);
             } else if suspect.seq == newest {
                 self.ties.push(suspect);
             }
@@ -521,7 +521,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             // one.
             self.unrecorded.push(part);
             self.evidence.push(self.segment_of(at));
-            self.alloc.index.unbind(lpn);
+            self.alloc.index_mut().unbind(lpn);
         }
         Ok(())
     }
@@ -533,8 +533,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             let is_older = self.newest[lpn.0 as usize] < written;
             match (is_unmapped(self.page, bit), self.place_of(lpn).is_some()) {
                 (true, true) if is_older => {
-                    let seg = self.alloc.index.unbind(lpn);
-                    self.alloc.index.dead_mut().add(seg);
+                    let seg = self.alloc.index_mut().unbind(lpn);
+                    self.alloc.index_mut().dead_mut().add(seg);
                 }
                 // It had a copy when the part was written, and a copy is erased only when something newer lasts.
                 (false, false) => self.vanished.push(lpn),
@@ -545,7 +545,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
 
     /// Reads the mark of a rescue into the page of the mount. False if it cannot be read.
     fn reads_rescue_mark(&mut self, rescue: Seg) -> Result<bool, MountError> {
-        Ok(self.alloc.log.read_mark(rescue, Kind::RescueMark, self.page)?.is_some())
+        Ok(self.alloc.log_mut().read_mark(rescue, Kind::RescueMark, self.page)?.is_some())
     }
 
     /// Gives segments whose erase count is not known the mean of the others, but no less than a mark of a rescue names
@@ -556,7 +556,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let unknown: Vec<Seg> =
             self.alloc.table().all().filter(|&seg| self.alloc.table().erases(seg) == u32::MAX).collect();
         for &seg in &unknown {
-            self.alloc.index.pool_mut().table_mut().set_erases(seg, mean);
+            self.alloc.index_mut().pool_mut().table_mut().set_erases(seg, mean);
         }
         if unknown.is_empty() {
             return Ok(());
@@ -566,7 +566,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 continue;
             }
             for (seg, erases) in decode_older(self.page).filter(|named| unknown.contains(&named.0)) {
-                let table = self.alloc.index.pool_mut().table_mut();
+                let table = self.alloc.index_mut().pool_mut().table_mut();
                 table.set_erases(seg, table.erases(seg).max(erases.min(IMPLAUSIBLE_ERASES)));
             }
         }

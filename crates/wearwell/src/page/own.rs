@@ -27,7 +27,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         policy: Box<dyn ClassPlacement + Send>,
         classes: ClassCount,
     ) -> Result<(), ConfigError> {
-        let shape = self.cleaner.alloc.shape;
+        let shape = *self.cleaner.alloc.shape();
         let count = u32::from(classes.get());
         // This is all that can fail, so a refused placement leaves everything as it was.
         let parts = self.config.check(count, &shape, L::DISCARDS)?;
@@ -38,11 +38,8 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         rules.needed_segments = self.config.needed_segments(count, &shape, L::DISCARDS, parts);
         rules.recovery_segments = PageConfig::<VictimPolicy, Placement>::held_segments(count, &shape, L::DISCARDS);
         alloc.set_rules(rules);
-        // The old placement is told of each segment that closes, as long as it is there.
-        alloc.abandon_open();
-        alloc.placement = Placer::Own(policy, classes);
-        alloc.list_classes();
-        alloc.index.pool_mut().attention().call();
+        alloc.place_by(Placer::Own(policy, classes));
+        alloc.index_mut().pool_mut().attention().call();
         Ok(())
     }
 
@@ -51,7 +48,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// It stays in force until [`set_policies`](Self::set_policies) names another `which` than before, or measures ages
     /// otherwise; no mount knows of it.
     pub fn set_own_victims(&mut self, policy: Box<dyn VictimSelection + Send>) {
-        let pool = self.cleaner.alloc.index.pool_mut();
+        let pool = self.cleaner.alloc.index_mut().pool_mut();
         pool.set_victims(VictimSelector::own(policy));
         pool.attention().call();
     }

@@ -94,11 +94,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
-        self.alloc.index.place_of(lpn)
+        self.alloc.index().place_of(lpn)
     }
 
     fn segment_of(&self, at: Ppn) -> Seg {
-        self.alloc.index.slots().segment_of(at)
+        self.alloc.index().slots().segment_of(at)
     }
 
     /// The `uncertain` pages that are not suspect, if there is room for the copies of all. None on NOR, where a block
@@ -182,13 +182,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The pages that a segment holds.
     fn live_in(&self, seg: Seg) -> Vec<Page> {
-        let live = self.alloc.index.live_in(seg).into_iter();
+        let live = self.alloc.index().live_in(seg).into_iter();
         live.map(|(lpn, at)| Page { lpn, at, suspect: false, uncertain: self.uncertain.contains(&at) }).collect()
     }
 
     /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.
     fn most_copies(&self) -> usize {
-        (self.alloc.shape.data_slots - self.first_copy()) as usize
+        (self.alloc.shape().data_slots - self.first_copy()) as usize
     }
 
     /// Copies the suspect pages that the map points to, and those that are `merged`. Returns the number of the former.
@@ -289,17 +289,17 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The first slot behind the mark whose program cannot damage the mark.
     fn first_copy(&self) -> u32 {
-        if self.alloc.log.has_tag_pages() { 1 } else { 1 + self.alloc.log.padding(Seg(0), 1) }
+        if self.alloc.log().has_tag_pages() { 1 } else { 1 + self.alloc.log().padding(Seg(0), 1) }
     }
 
     /// Programs mark and copies, and behind them padding, or the summary if the segment is full. Returns the places of
     /// the copies.
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         // With tag pages among them, the copies are not in consecutive slots.
-        let end = self.alloc.log.slot_of(self.first_copy() + pages.len() as u32 - 1) + 1;
+        let end = self.alloc.log().slot_of(self.first_copy() + pages.len() as u32 - 1) + 1;
         let older = self.tied.iter().chain(self.unsealed);
         let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
-        let named = if L::STORES { encode_older(&older, self.alloc.shape.page_bytes) } else { Vec::new() };
+        let named = if L::STORES { encode_older(&older, self.alloc.shape().page_bytes) } else { Vec::new() };
         let mark = Source::Host(&named, self.alloc.next_seq());
         // The mark is first: without it, copies would count one by one, and not all or none (Spec P3).
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;
@@ -330,7 +330,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             Err(ErrorKind::Uncorrectable) => {
                 // The record is newer than the page, so it counts even if that can be read again.
                 let record = Source::Host(&[], self.alloc.take_seq());
-                self.alloc.index.lost_mut().note(page.lpn);
+                self.alloc.index_mut().lost_mut().note(page.lpn);
                 self.alloc.append(page.lpn, CLASS, Kind::Lost, record, page.at)
             }
             copied => copied,
@@ -343,11 +343,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn bind_rescued(&mut self, pages: &[Page], slots: &[(Seg, u32)]) -> Result<(), FtlError> {
         for (page, &(seg, slot)) in pages.iter().zip(slots) {
             let from = self.segment_of(page.at);
-            let Allocator { index, log, probe, .. } = &mut *self.alloc;
-            index.rebind_rescued(log, page.lpn, page.at, seg, slot)?;
+            self.alloc.rebind_rescued(page.lpn, page.at, seg, slot)?;
+            let class = self.alloc.table().class(from);
+            let probe = self.alloc.probe_mut();
             // The probe is told of pages of the host's. Parts of the discard map are none.
             if self.discards.part_in(page.lpn).is_none() && probe.wants_moves() {
-                probe.moved(from.0, index.pool().table().class(from).0, 1, page.lpn.0);
+                probe.moved(from.0, class.0, 1, page.lpn.0);
             }
         }
         // The map has the copies now, so the valid count is right.
@@ -359,7 +360,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
         let Some(seg) = self.find_expendable(pages, &self.empties())? else { return Ok(false) };
-        self.alloc.index.pool_mut().take_this_empty(seg);
+        self.alloc.index_mut().pool_mut().take_this_empty(seg);
         // No part of the discard map is dirty here, so nothing else has to be written before an erase.
         self.alloc.remove_clean_mark()?;
         self.alloc.pad_open()?;
@@ -369,7 +370,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     }
 
     fn empties(&self) -> Vec<Seg> {
-        self.alloc.index.pool().empties().collect()
+        self.alloc.index().pool().empties().collect()
     }
 
     /// One of these segments without which all of `pages` can still be rescued.
@@ -390,16 +391,16 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let mut copies = Vec::new();
         for seg in self.alloc.table().all() {
             // The mount has kept the copies that may count, and not all that there are.
-            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
             if scan.bad || scan.is_void() {
                 continue;
             }
-            let doubtful = self.alloc.log.is_half_erased(seg)?;
-            let doomed = doubtful && self.alloc.log.shows_erase(seg)?;
+            let doubtful = self.alloc.log_mut().is_half_erased(seg)?;
+            let doomed = doubtful && self.alloc.log_mut().shows_erase(seg)?;
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
-                    let found = Found::new(&tag, self.alloc.index.slots().page(seg, slot as u32));
+                    let found = Found::new(&tag, self.alloc.index().slots().page(seg, slot as u32));
                     // A segment with its summary was complete before the cut.
                     let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
                     let suspect = is_torn || self.tied.contains(&seg);

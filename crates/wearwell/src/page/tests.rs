@@ -9,7 +9,6 @@ use alloc::format;
 
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 
-use super::allocator::Purpose;
 use super::cleaner::Cleaner;
 use super::log::NandLog;
 use super::map::FlatMap;
@@ -42,8 +41,7 @@ fn cleaner() -> Below {
 
 /// Writes a page for the host, if there is a slot for it without cleaning, and the program does not fail.
 fn put(below: &mut Below, lpn: u32) -> bool {
-    let slot = below.alloc.find_slot(HOST, Purpose::Host).expect("nothing fails");
-    slot.is_some_and(|class| below.alloc.put(Lpn(lpn), class, &DATA).expect("only the program may fail"))
+    below.alloc.put_wanted(Lpn(lpn), HOST, &DATA).expect("only the program may fail")
 }
 
 /// Valid pages of all segments.

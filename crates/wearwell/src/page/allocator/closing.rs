@@ -2,9 +2,9 @@
 
 use super::{Allocator, OpenSegment};
 use crate::addr::{Class, Seg};
+use crate::clean::when::Supply;
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::page::config::URGENT_BELOW;
 use crate::page::log::Log;
 use crate::page::map::PageMap;
 use crate::place::{ClassPlacement, Closed, PlaceChoice};
@@ -119,7 +119,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
                 continue;
             }
             // Each class that is put aside opens a free segment in its place, and puts one aside at most.
-            if self.free.usable() <= URGENT_BELOW || self.parked[class].is_open() {
+            if self.free.supply() < Supply::Enough || self.parked[class].is_open() {
                 // Once the erase has ended, no class has to be put aside.
                 return self.finish_erase(true);
             }

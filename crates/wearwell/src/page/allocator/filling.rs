@@ -43,7 +43,59 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     }
 }
 
+/// What the index answers, and what changes in it, with the log that a map on flash is read from.
+impl<L: Log, P, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// [`Index::lookup`].
+    #[inline(always)]
+    pub(in crate::page) fn lookup(&mut self, lpn: Lpn) -> Result<Ppn, FtlError> {
+        self.index.lookup(&mut self.log, lpn)
+    }
+
+    /// [`PageMap::gather_live`].
+    #[inline]
+    pub(in crate::page) fn gather_live(
+        &mut self,
+        seg: Seg,
+        from: u32,
+        slots: &mut [u32],
+        lpns: &mut [Lpn],
+    ) -> Result<usize, FtlError> {
+        self.index.gather_live(&mut self.log, seg, from, slots, lpns)
+    }
+
+    /// [`Index::move_run`].
+    pub(in crate::page) fn move_run(
+        &mut self,
+        victim: Seg,
+        slots: &[u32],
+        lpns: &[Lpn],
+        to: (Seg, u32),
+    ) -> Result<(), FtlError> {
+        self.index.move_run(&mut self.log, victim, slots, lpns, to)
+    }
+
+    /// [`Index::rebind_rescued`].
+    pub(in crate::page) fn rebind_rescued(&mut self, lpn: Lpn, old: Ppn, seg: Seg, slot: u32) -> Result<(), FtlError> {
+        self.index.rebind_rescued(&mut self.log, lpn, old, seg, slot)
+    }
+
+    /// [`Index::discard`].
+    pub(in crate::page) fn discard(&mut self, lpn: Lpn, old: Ppn) -> Result<(), FtlError> {
+        self.index.discard(&mut self.log, lpn, old)
+    }
+}
+
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
+    /// Writes a page of the host's as the newest of `lpn`, into the class that takes what is meant for `wanted`. False
+    /// if the program failed, or if no segment is left that could be opened. Then the page needs another slot.
+    #[inline(always)]
+    pub(in crate::page) fn put_wanted(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<bool, FtlError> {
+        match self.find_slot(wanted, Purpose::Host)? {
+            Some(class) => self.put(lpn, class, data),
+            None => Ok(false),
+        }
+    }
+
     /// Writes a page of bytes as the newest of `lpn`, into a class that has [room](Self::has_room). False if the
     /// program failed.
     ///
@@ -290,16 +342,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             if self.index.gather_live(&mut self.log, seg, from, &mut slot, &mut lpn)? == 0 {
                 break;
             }
-            let class = match self.table().state(seg) {
-                // The cleaner has a list of its pages.
-                SegState::Victim(_) => None,
-                _ => self.find_slot(self.table().class(seg), Purpose::Copy)?,
-            };
-            let class = class.ok_or_else(|| self.worn_out())?;
+            // The cleaner has a list of the victim's pages.
+            if matches!(self.table().state(seg), SegState::Victim(_)) {
+                return Err(self.worn_out());
+            }
+            let class = self.slot_for_copy(self.table().class(seg))?;
             let (at, lpn) = (self.index.slots().page(seg, slot[0]), lpn[0]);
             match self.append(lpn, class, Kind::Data, Source::Copy(at), at) {
                 Ok((to, next)) => {
-                    self.index.rebind_rescued(&mut self.log, lpn, at, to, next)?;
+                    self.rebind_rescued(lpn, at, to, next)?;
                     self.close_if_full(class)?;
                     from = slot[0] + 1;
                 }

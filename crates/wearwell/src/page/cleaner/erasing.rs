@@ -3,10 +3,9 @@
 use alloc::vec::Vec;
 
 use super::Cleaner;
-use crate::addr::{Class, Seg};
+use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
-use crate::page::allocator::Purpose;
 use crate::page::log::Log;
 use crate::page::map::PageMap;
 use crate::place::PlaceChoice;
@@ -22,7 +21,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // The parts that were just written have to last as well, so padding comes behind them.
         if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
             // Nothing was erased, so the segment waits for another attempt.
-            self.alloc.index.pool_mut().keep_empty(seg);
+            self.alloc.index_mut().pool_mut().keep_empty(seg);
             return Err(error);
         }
         self.alloc.erase_empty(seg, copied_pages)
@@ -31,12 +30,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Erases the segment that has been empty longest. False if there is none, as for most pages.
     #[inline]
     pub(in crate::page) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
-        if self.alloc.index.pool().has_empties() { self.reclaim_empty_but(&[]) } else { Ok(false) }
+        if self.alloc.index().pool().has_empties() { self.reclaim_empty_but(&[]) } else { Ok(false) }
     }
 
     pub(in crate::page) fn reclaim_empty_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {
         let Some(seg) = self.take_empty_but(kept) else { return Ok(false) };
-        self.alloc.stats.free_erases += 1;
+        self.alloc.stats_mut().free_erases += 1;
         self.reclaim(seg, 0)?;
         Ok(true)
     }
@@ -45,16 +44,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// free.
     fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
         if self.spares.is_empty() {
-            return self.alloc.index.pool_mut().take_empty_but(kept);
+            return self.alloc.index_mut().pool_mut().take_empty_but(kept);
         }
-        let slots = self.alloc.index.slots();
-        let spared = self.spares.iter().map(|spare| slots.segment_of(spare.at));
-        let spared: Vec<Seg> = spared.chain(kept.iter().copied()).collect();
-        let taken = self.alloc.index.pool_mut().take_empty_but(&spared);
+        let spared: Vec<Seg> = self.spared_segments().chain(kept.iter().copied()).collect();
+        let taken = self.alloc.index_mut().pool_mut().take_empty_but(&spared);
         if taken.is_some() || self.alloc.free().total() > 0 {
             return taken;
         }
-        self.alloc.index.pool_mut().take_empty_but(kept)
+        self.alloc.index_mut().pool_mut().take_empty_but(kept)
     }
 
     /// Erases one of the empty segments and waits for it. False if there is none.
@@ -68,21 +65,5 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let is_reclaimed = self.reclaim_empty_but(kept)?;
         self.alloc.finish_erase(true)?;
         Ok(is_reclaimed)
-    }
-
-    /// The class that takes the next copy meant for `wanted`.
-    ///
-    /// A copy finds no free segment only if the free ones turned out bad. If the discard map is dirty, no segment can
-    /// be erased, because the map would have to be written first and would need a slot too.
-    pub(in crate::page) fn slot_for_copy(&mut self, wanted: Class) -> Result<Class, FtlError> {
-        for _ in 0..=self.alloc.shape.segments {
-            if let Some(class) = self.alloc.find_slot(wanted, Purpose::Copy)? {
-                return Ok(class);
-            }
-            if self.discards.dirty_parts() > 0 || !self.reclaim_one()? {
-                break;
-            }
-        }
-        Err(self.alloc.worn_out())
     }
 }

@@ -12,7 +12,7 @@ use crate::page::allocator::Allocator;
 use crate::page::discards::DiscardMap;
 use crate::page::log::{Kind, Log, Source};
 use crate::page::map::PageMap;
-use crate::place::{ClassPlacement, Copied, Emptying, PlaceChoice};
+use crate::place::{ClassPlacement, Copied, PlaceChoice};
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Moves up to `budget` pages out of the job's victim. When none is left, erases the victim and ends the job.
@@ -24,20 +24,26 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let (slots, lpns) = (&mut self.batch.slots[..most], &mut self.batch.lpns[..most]);
             let alloc = &mut self.alloc;
             // The host may have written pages of the victim since the last batch, so live ones are looked up for each.
-            let found = alloc.index.gather_live(&mut alloc.log, job.victim, job.cursor, slots, lpns)?;
+            let found = alloc.gather_live(job.victim, job.cursor, slots, lpns)?;
             if found == 0 {
                 break;
             }
-            match self.move_batch(&job, found) {
-                Err(FtlError::WornOut { .. }) if self.leave_victim(&job) => return Ok(moved),
-                done => done?,
+            let ended = self.move_batch(&job, found);
+            // What was moved is counted at once, however the batch has ended.
+            let copied = self.batch.moved;
+            job.copied_pages += copied as u32;
+            if copied > 0 {
+                job.cursor = self.batch.slots[copied - 1] + 1;
             }
-            job.cursor = self.batch.slots[found - 1] + 1;
-            job.copied_pages += found as u32;
-            // Each batch is counted at once, since the next one may end in an error.
             self.job = Some(job);
-            self.count_copies(job.reason, found as u64);
-            moved += found as u32;
+            self.count_copies(job.reason, copied as u64);
+            moved += copied as u32;
+            match ended {
+                Ok(()) => {}
+                Err(FtlError::WornOut { .. }) if self.gain_for_copies()? => {}
+                Err(FtlError::WornOut { .. }) if self.leave_victim(&job) => return Ok(moved),
+                Err(error) => return Err(error),
+            }
         }
         // The count decides and not the cursor: the host may have written the last pages itself.
         if self.alloc.table().valid(job.victim) == 0 {
@@ -48,9 +54,18 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     fn count_copies(&mut self, reason: Reason, pages: u64) {
         match reason {
-            Reason::Cleaning => self.alloc.stats.copied_pages += pages,
-            Reason::Wear | Reason::Rescue => self.alloc.stats.wear_copies += pages,
+            Reason::Cleaning => self.alloc.stats_mut().copied_pages += pages,
+            Reason::Wear | Reason::Rescue => self.alloc.stats_mut().wear_copies += pages,
         }
+    }
+
+    /// Erases an empty segment, between two batches. False if there is none.
+    ///
+    /// Copies find no free segment only if the free ones turned out bad. If the discard map is dirty, no segment can be
+    /// erased, because the map would have to be written first and would need a slot too.
+    #[cold]
+    fn gain_for_copies(&mut self) -> Result<bool, FtlError> {
+        Ok(self.discards.dirty_parts() == 0 && self.reclaim_one()?)
     }
 
     /// If the victim itself has the only room that is left, it is filled up, and not emptied. True if it is so.
@@ -59,7 +74,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let has_room = self.alloc.is_continuable(job.victim);
         if has_room {
             self.job = None;
-            self.alloc.index.pool_mut().spare(job.victim);
+            self.alloc.index_mut().pool_mut().spare(job.victim);
         }
         has_room
     }
@@ -68,7 +83,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // The job is over, even if the erase has to wait: `reclaim` queues the victim as empty then.
         self.job = None;
         if job.reason == Reason::Cleaning {
-            self.alloc.stats.cleanings += 1;
+            self.alloc.stats_mut().cleanings += 1;
         }
         self.reclaim(job.victim, job.copied_pages)
     }
@@ -76,10 +91,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Moves the first `found` pages of the batch in runs. A run is pages of one class that fit its open segment.
     fn move_batch(&mut self, job: &Job, found: usize) -> Result<(), FtlError> {
         let common = self.classify(job, found);
-        let mut at = 0;
-        while at < found {
+        self.batch.moved = 0;
+        while self.batch.moved < found {
+            let at = self.batch.moved;
             let wanted = common.unwrap_or(self.batch.classes[at]);
-            let class = self.slot_for_copy(wanted)?;
+            let class = self.alloc.slot_for_copy(wanted)?;
             let open = self.alloc.open_segment(class);
             // A group may end before the segment does, with a tag page (`stop`).
             let room = (open.stop - open.next) as usize;
@@ -92,13 +108,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let (slots, lpns) = (&self.batch.slots[at..at + same], &self.batch.lpns[at..at + same]);
             let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
             tell_moved(&mut self.alloc, &self.discards, job.victim, &lpns[..copied]);
-            at += copied;
+            self.batch.moved += copied;
             match ended {
                 // After a failed program the segment was given up. The rest of the batch goes to another one.
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) => {
+                    let at = self.batch.moved;
                     self.move_unreadable(job.victim, self.batch.slots[at], self.batch.lpns[at], wanted)?;
-                    at += 1;
+                    self.batch.moved += 1;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
             }
@@ -110,22 +127,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     pub(super) fn announce_victim(&mut self, victim: Seg) -> Result<(), FtlError> {
         let alloc = &mut self.alloc;
         // Few placements look at victims, and the lists below take memory.
-        if !alloc.placement.wants_victims() {
+        if !alloc.placement().wants_victims() {
             return Ok(());
         }
         let valid = alloc.table().valid(victim) as usize;
         let (mut slots, mut lpns) = (vec![0; valid], vec![Lpn(0); valid]);
-        let found = alloc.index.gather_live(&mut alloc.log, victim, 0, &mut slots, &mut lpns)?;
-        let table = alloc.table();
-        let (from, victim_utilization) = (table.class(victim), table.utilization(victim));
-        alloc.placement.emptying(Emptying {
-            victim,
-            from,
-            clock: alloc.index.clock().host_pages,
-            victim_utilization,
-            device_utilization: alloc.index.utilization::<L>(),
-            pages: &lpns[..found],
-        });
+        let found = alloc.gather_live(victim, 0, &mut slots, &mut lpns)?;
+        alloc.announce(victim, &lpns[..found]);
         Ok(())
     }
 
@@ -133,19 +141,26 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     fn classify(&mut self, job: &Job, found: usize) -> Option<Class> {
         let (alloc, batch) = (&mut self.alloc, &mut self.batch);
         // Wear leveling has a class of its own: resting data moves to a worn segment.
-        let common = if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement.class_of_copies() };
+        let common =
+            if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement_mut().class_of_copies() };
         if common.is_some() {
             return common;
         }
-        let device_utilization = alloc.index.utilization::<L>();
+        let device_utilization = alloc.index().utilization::<L>();
         let victim = job.victim;
         let from = alloc.table().class(victim);
-        let (clock, victim_utilization) = (alloc.index.clock().host_pages, job.utilization);
+        let (clock, victim_utilization) = (alloc.index().clock().host_pages, job.utilization);
         // The placement reads what it keeps of these pages together, so that the cache misses overlap.
-        alloc.placement.expect(&batch.lpns[..found]);
+        alloc.placement_mut().expect(&batch.lpns[..found]);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
-            *class =
-                alloc.placement.copied(Copied { lpn, clock, victim, from, victim_utilization, device_utilization });
+            *class = alloc.placement_mut().copied(Copied {
+                lpn,
+                clock,
+                victim,
+                from,
+                victim_utilization,
+                device_utilization,
+            });
         }
         None
     }
@@ -162,17 +177,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             // Only this part is written: the cleaner may be about to move others.
             return self.discards.write_part(part, &mut self.alloc);
         }
-        let from = self.alloc.index.slots().page(victim, slot);
+        let from = self.alloc.index().slots().page(victim, slot);
         // With tag pages, only the page's tag may be gone.
-        let untagged = self.alloc.log.has_tag_pages().then_some(Rest::Untagged);
+        let untagged = self.alloc.log().has_tag_pages().then_some(Rest::Untagged);
         // Spec P11.
-        let kept = self.kept.iter().position(|kept| kept.lpn == lpn);
+        let kept = self.find_kept(lpn);
         let spares = self.spares_of(lpn, from).into_iter().map(Rest::Page);
         let mut rests = untagged.into_iter().chain(kept.map(Rest::Kept)).chain(spares).chain([Rest::Nothing]);
         let mut rest = Rest::Page(from);
         // Each turn that fails uses up a slot, or goes on to what is left else. So the loop ends.
         loop {
-            let class = self.slot_for_copy(wanted)?;
+            let class = self.alloc.slot_for_copy(wanted)?;
             let alloc = &mut self.alloc;
             let (kind, source) = match rest {
                 Rest::Page(at) => (Kind::Data, Source::Copy(at)),
@@ -184,7 +199,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             let appended = alloc.append(lpn, class, kind, source, from);
             match appended {
                 Ok(to) => {
-                    alloc.index.move_run(&mut alloc.log, victim, &[slot], &[lpn], to)?;
+                    alloc.move_run(victim, &[slot], &[lpn], to)?;
                     alloc.close_if_full(class)?;
                     alloc.note_turn(class);
                     if rest != Rest::Nothing {
@@ -197,8 +212,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                     let Some(next) = rests.next() else { return Err(FtlError::Chip(ErrorKind::Uncorrectable)) };
                     rest = next;
                     if rest == Rest::Nothing {
-                        let is_new = alloc.index.lost_mut().note(lpn);
-                        alloc.stats.lost_pages += u64::from(is_new);
+                        let is_new = alloc.index_mut().lost_mut().note(lpn);
+                        alloc.stats_mut().lost_pages += u64::from(is_new);
                     }
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
@@ -226,13 +241,13 @@ fn tell_moved<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice>(
     victim: Seg,
     lpns: &[Lpn],
 ) {
-    if !alloc.probe.wants_moves() {
+    if !alloc.probe_mut().wants_moves() {
         return;
     }
     let mut of_host = lpns.iter().filter(|lpn| discards.part_in(**lpn).is_none());
     if let Some(page) = of_host.next() {
         let class = alloc.table().class(victim);
         // The first page is out of the iterator.
-        alloc.probe.moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
+        alloc.probe_mut().moved(victim.0, class.0, 1 + of_host.count() as u32, page.0);
     }
 }

@@ -24,10 +24,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             return Ok(());
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
-        self.alloc.log.doubt_sources();
+        self.alloc.log_mut().doubt_sources();
         // A slot that a cut may have hit need not have held anything. In any other one something was programmed.
         let is_gap = !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from);
-        if is_gap && !self.alloc.log.shows_erase(seg)? {
+        if is_gap && !self.alloc.log_mut().shows_erase(seg)? {
             self.misses_copies = true;
             self.gaps.push(seg);
         }
@@ -45,7 +45,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // Spec P3.
         for seg in core::mem::take(&mut self.undone) {
             // Nothing of the first scan was kept.
-            let scan = self.alloc.log.scan(seg)?.ok_or(MountError::NoRecords)?;
+            let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
             let mut pages =
                 scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
             if pages.any(|tag| self.newest.get(tag.lpn.0 as usize).is_some_and(|&seq| seq < tag.seq)) {
@@ -69,16 +69,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // Spec P7.
         for loss in core::mem::take(&mut self.losses) {
             if self.place_of(loss.lpn) == loss.at {
-                self.alloc.index.lost_mut().note(loss.lpn);
+                self.alloc.index_mut().lost_mut().note(loss.lpn);
             }
         }
         for lpn in core::mem::take(&mut self.vanished) {
-            self.alloc.index.lost_mut().note(lpn);
+            self.alloc.index_mut().lost_mut().note(lpn);
         }
         if self.report.incomplete_segments > 0 {
             self.add_missing()?;
         }
-        self.report.lost_pages = self.alloc.index.lost().len();
+        self.report.lost_pages = self.alloc.index().lost().len();
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             for (bit, lpn) in self.discards.covered_by(part).enumerate() {
                 let is_explained = is_recorded && is_unmapped(self.page, bit);
                 if !self.place_of(lpn).is_some() && !is_explained {
-                    has_new |= self.alloc.index.lost_mut().note(lpn);
+                    has_new |= self.alloc.index_mut().lost_mut().note(lpn);
                 }
             }
             // With the part on flash, a later mount knows the loss without this segment.

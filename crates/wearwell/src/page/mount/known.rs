@@ -8,10 +8,10 @@ use super::{Log, MountError, Recovery};
 use crate::addr::{Lpn, Ppn};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
+use crate::page::PageFtl;
 use crate::page::checkpoint::{Checkpoint, Row, Usage};
 use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::page::found::unless_worn_out;
-use crate::page::{Allocator, PageFtl};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
 /// The mapped pages of a checkpoint, each with its place.
@@ -25,7 +25,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     #[inline(never)]
     pub(super) fn take_checkpoint(&mut self) -> Result<bool, MountError> {
         let entries = self.newest.len() as u32;
-        match Checkpoint::read(&mut self.alloc.log, entries, self.page)? {
+        match Checkpoint::read(self.alloc.log_mut(), entries, self.page)? {
             Some(known) => self.take_known(&known),
             None => Ok(false),
         }
@@ -38,7 +38,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             return Ok(false);
         }
         for (seg, row) in self.alloc.table().all().zip(&known.rows) {
-            let table = self.alloc.index.pool_mut().table_mut();
+            let table = self.alloc.index_mut().pool_mut().table_mut();
             table.set_erases(seg, row.erases);
             match row.usage {
                 Usage::Free => {}
@@ -46,12 +46,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 Usage::Bad => table.retire(seg),
                 Usage::InUse(class) => table.found_in_use(seg, class, row.opened),
             }
-            (0..row.dead).for_each(|_| self.alloc.index.dead_mut().add(seg));
+            (0..row.dead).for_each(|_| self.alloc.index_mut().dead_mut().add(seg));
         }
         for (lpn, place) in mapped(known) {
-            self.alloc.index.repoint(lpn, place);
+            self.alloc.index_mut().repoint(lpn, place);
         }
-        self.alloc.index.clock_mut().host_pages = known.host_pages;
+        self.alloc.index_mut().clock_mut().host_pages = known.host_pages;
         // Spec P12: the mark has taken the greatest number, and the checkpoint shares it.
         self.alloc.number_from(known.seq + 1);
         self.alloc.found_clean_mark(known.mark);
@@ -70,7 +70,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// checkpoint has no tags, and reading them would be a scan. So a page that was copied counts as written at its
     /// copy.
     fn tell_placement_of_segments(&mut self, known: &Checkpoint) {
-        let Allocator { index, placement, .. } = &mut *self.alloc;
+        let (placement, index) = self.alloc.placement_and_index();
         let written = |place| index.pool().table().opened(index.slots().segment_of(place));
         placement.found(&mut mapped(known).map(|(lpn, place)| FoundPage { lpn, written: written(place) }));
     }
@@ -93,7 +93,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         if known.host_pages >= IMPLAUSIBLE_CLOCK || known.seq >= IMPLAUSIBLE_CLOCK {
             return false;
         }
-        let slots = self.alloc.shape.slots;
+        let slots = self.alloc.shape().slots;
         // A bit for each slot: of two pages in one, the map could only find one.
         let mut taken = alloc::vec![0_u64; (known.rows.len() * slots as usize).div_ceil(64)];
         let is_used = |row: &Row| matches!(row.usage, Usage::InUse(_));

@@ -42,7 +42,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     #[inline(never)]
     pub(super) fn finish(&mut self, suspects: Vec<Found>) -> Result<Outcome, MountError> {
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
-        let has_many_copies = self.copies > self.alloc.shape.slots as usize;
+        let has_many_copies = self.copies > self.alloc.shape().slots as usize;
         let is_settled = !self.is_undone_newer()? && !has_many_copies;
         Ok(Outcome {
             headless: take(&mut self.headless),

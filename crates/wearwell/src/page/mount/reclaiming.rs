@@ -6,8 +6,6 @@ use super::{Found, FtlError, Log, MountError, PageFtl, unless_worn_out};
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
-use crate::page::cleaner::{Cleaner, Kept};
-use crate::page::config::URGENT_BELOW;
 use crate::page::log::Discards;
 use crate::place::PlaceChoice;
 
@@ -21,7 +19,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if L::DISCARDS != Discards::Logged {
             return Ok(false);
         }
-        let index = &self.cleaner.alloc.index;
+        let index = self.cleaner.alloc.index();
         trusted.retain(|page| index.place_of(page.lpn) == page.at);
         let others: Vec<&Found> =
             others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
@@ -32,11 +30,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
-        self.cleaner.alloc.log.doubt_sources();
+        self.cleaner.alloc.log_mut().doubt_sources();
         // Spec P11.
         for page in &trusted {
             self.keep_page(page, &others)?;
-            let seg = self.cleaner.alloc.index.slots().segment_of(page.at);
+            let seg = self.cleaner.alloc.index().slots().segment_of(page.at);
             if self.cleaner.alloc.table().is_candidate(seg) {
                 self.cleaner.refresh(seg);
             }
@@ -47,26 +45,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Moves the trusted pages, as far as there is room.
     pub(super) fn move_trusted(&mut self) -> Result<(), MountError> {
         let moved = self.cleaner.retire_failing();
-        self.cleaner.kept.clear();
+        self.cleaner.drop_kept();
         unless_worn_out(moved)
     }
 
-    /// Reads a page into memory, from wherever it can be read. Without memory for it, the page is only moved.
+    /// Reads a page into memory, from wherever it can be read.
     fn keep_page(&mut self, page: &Found, others: &[&Found]) -> Result<(), MountError> {
-        let Cleaner { alloc, kept, .. } = &mut self.cleaner;
         let &Found { lpn, seq, at } = page;
         // What is read of a lost page is no data.
-        if alloc.index.lost().contains(lpn) {
+        if self.cleaner.alloc.index().lost().contains(lpn) {
             return Ok(());
         }
         let places = others.iter().filter(|other| other.lpn == lpn).map(|other| other.at);
         for at in [at].into_iter().chain(places) {
-            if alloc.log.holds(at, lpn, &mut self.scratch)? {
-                let mut data = Vec::new();
-                if data.try_reserve_exact(self.scratch.len()).is_ok() && kept.try_reserve(1).is_ok() {
-                    data.extend_from_slice(&self.scratch);
-                    kept.push(Kept { lpn, seq, data });
-                }
+            if self.cleaner.alloc.log_mut().holds(at, lpn, &mut self.scratch)? {
+                self.cleaner.keep(lpn, seq, &self.scratch);
                 return Ok(());
             }
         }
@@ -94,7 +87,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.free().usable() < URGENT_BELOW) {
+        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.is_urgent()) {
             match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 // A device that is too worn for this still serves what it holds.

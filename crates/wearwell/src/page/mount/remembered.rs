@@ -253,7 +253,7 @@ fn nor() -> NorLog<EmuNor> {
 
 /// Mounts a device, looks at what the mount has told the placement, and lets the host go on. Returns the policies, and
 /// how much their answers differ since.
-fn gone_on<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> Watched {
+fn gone_on<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> Ftl<L> {
     let Stopped { log, mut host, homes, is_shut_down } = stopped;
     let (mut ftl, report) = Ftl::mount(log, (), config(place, expected)).expect("it mounts");
     assert_eq!(report.clean, is_shut_down);
@@ -263,9 +263,9 @@ fn gone_on<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> W
     }
     let table = ftl.segments();
     let in_use = table.all().map(|seg| table.state(seg).is_in_use().then(|| table.class(seg)));
-    assert_eq!(ftl.cleaner.alloc.placement.opened, in_use.collect::<Vec<_>>(), "{place}: segments in use");
+    assert_eq!(ftl.cleaner.alloc.placement().opened, in_use.collect::<Vec<_>>(), "{place}: segments in use");
     host.use_device(&mut ftl, 3);
-    ftl.cleaner.alloc.placement
+    ftl
 }
 
 /// The clocks at which the segments of pages were opened.
@@ -289,10 +289,11 @@ fn a_scan_tells_when_each_page_was_written() {
     for (log, is_shut_down) in [(nand(), false), (nand(), true), (nand().with_checkpoint(), false)] {
         let stopped = stopped(log, Placement::SeparateGc, is_shut_down);
         let written = stopped.host.written.clone();
-        let watched = gone_on(Placement::SeparateGc, stopped, written);
+        let ftl = gone_on(Placement::SeparateGc, stopped, written);
+        let watched = ftl.cleaner.alloc.placement();
         // The clock begins behind the last full segment: an open one does not say when it was opened.
         assert!(watched.jump().unsigned_abs() <= u64::from(SLOTS), "a jump by {}", watched.jump());
-        for (found, expected) in found_and_expected(&watched) {
+        for (found, expected) in found_and_expected(watched) {
             assert!(found.abs_diff(expected) <= OWN_PAGES, "{found} is not {expected}");
         }
     }
@@ -303,9 +304,10 @@ fn a_scan_tells_when_each_page_was_written() {
 fn a_checkpoint_tells_when_each_segment_was_opened() {
     let stopped = stopped(nand().with_checkpoint(), Placement::SeparateGc, true);
     let (written, homes) = (stopped.host.written.clone(), stopped.homes.clone());
-    let watched = gone_on(Placement::SeparateGc, stopped, openings(&homes));
+    let ftl = gone_on(Placement::SeparateGc, stopped, openings(&homes));
+    let watched = ftl.cleaner.alloc.placement();
     assert_eq!(watched.jump(), 0);
-    assert!(found_and_expected(&watched).iter().all(|(found, expected)| found == expected));
+    assert!(found_and_expected(watched).iter().all(|(found, expected)| found == expected));
     let (mut younger, mut copies) = (0, 0);
     for (written, home) in written.into_iter().zip(homes) {
         let Some((written, (class, opened))) = written.zip(home) else { continue };
@@ -330,13 +332,14 @@ fn a_checkpoint_tells_no_time_to_come() {
     }
     ftl.shutdown().expect("nothing fails");
     let (ftl, report) = Ftl::mount(ftl.into_log(), (), config).expect("it mounts");
-    let found = &ftl.cleaner.alloc.placement.found;
+    let found = &ftl.cleaner.alloc.placement().found;
     assert!(report.clean && found.len() >= PAGES as usize);
     assert!(found.iter().all(|page| page.written <= u64::from(PAGES) + OWN_PAGES));
 }
 
 fn assert_remembers<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks, knows_ages: bool) {
-    let Watched { answers, unlike_told, unlike_untold, .. } = gone_on(place, stopped, expected);
+    let ftl = gone_on(place, stopped, expected);
+    let &Watched { answers, unlike_told, unlike_untold, .. } = ftl.cleaner.alloc.placement();
     assert!(answers > PAGES, "{place}: {answers} answers");
     assert_eq!(unlike_told, 0, "{place}: answers that do not follow from what it should remember");
     assert!(!knows_ages || unlike_untold > answers / 100, "{place}: {unlike_untold} of {answers} need ages of pages");
@@ -354,6 +357,7 @@ fn placements_remember_what_the_documentation_says() {
         let opened = openings(&shut_down.homes);
         assert_remembers(place, shut_down, opened, knows_ages);
         let on_nor = gone_on(place, stopped(nor(), place, false), Clocks::new());
+        let on_nor = on_nor.cleaner.alloc.placement();
         assert!(on_nor.found.is_empty() && on_nor.unlike_untold == 0, "{place}: NOR knows no times");
     }
 }

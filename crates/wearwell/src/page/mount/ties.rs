@@ -25,8 +25,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             let current = self.place_of(tie.lpn);
             if !self.holds(current, tie.lpn)? {
                 // Spec P14: of the other one, too, a summary may be all that an erase has left.
-                self.alloc.log.doubt_sources();
-                self.alloc.index.repoint(tie.lpn, tie.at);
+                self.alloc.log_mut().doubt_sources();
+                self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 // The unreadable copy stays a tie. Without it the page would seem to be alone in its segment.
                 tie.at = current;
             }
@@ -60,7 +60,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             // What lies in a segment that was not being erased is certain to last, so it counts if it can be read.
             let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
             if is_better && self.holds(copy.at, copy.lpn)? {
-                self.alloc.index.repoint(copy.lpn, copy.at);
+                self.alloc.index_mut().repoint(copy.lpn, copy.at);
             }
         }
         // Spec P11: those that are left are uncertain.
@@ -84,16 +84,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// gone, and where the summary is, if something could not be read.
     fn add_exposed(&mut self, copies: &mut Vec<Found>) -> Result<(), MountError> {
         // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
-        let is_unread = |seg: &Seg| self.alloc.log.doubts_sources() && self.unsealed.contains(seg);
+        let is_unread = |seg: &Seg| self.alloc.log().doubts_sources() && self.unsealed.contains(seg);
         let table = self.alloc.table();
         let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && (table.erases(*seg) == u32::MAX || is_unread(seg));
         let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
             // Without that the header alone may have decayed, and a page that cannot be read may be lost.
-            if !self.alloc.log.shows_erase(seg)? {
+            if !self.alloc.log_mut().shows_erase(seg)? {
                 continue;
             }
-            for (lpn, at) in self.alloc.index.live_in(seg) {
+            for (lpn, at) in self.alloc.index().live_in(seg) {
                 note(copies, Found { lpn, seq: self.newest[lpn.0 as usize], at })?;
             }
         }
@@ -106,7 +106,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for tie in &mut *ties {
             let current = self.place_of(tie.lpn);
             if self.is_rescued(tie.at, self.segment_of(current))? && self.holds(tie.at, tie.lpn)? {
-                self.alloc.index.repoint(tie.lpn, tie.at);
+                self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 tie.at = current;
             }
         }
@@ -121,7 +121,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// True if a rescue has made the copy, and the mark of it names the segment `older`.
     fn is_rescued(&mut self, at: Ppn, older: Seg) -> Result<bool, MountError> {
         let seg = self.segment_of(at);
-        let mark = self.alloc.index.slots().page(seg, 0);
+        let mark = self.alloc.index().slots().page(seg, 0);
         // The mark says where its copies end. What lies behind them is padding, or was written later.
         if !self.rescues.iter().any(|&(rescue, end)| rescue == seg && at.0 - mark.0 < end) {
             return Ok(false);
@@ -143,8 +143,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             let is_needed = !self.misses_copies && self.is_needed(seg, ties);
             // Spec P5.
             let is_doomed = match is_needed {
-                true => !self.holds_lone_page(seg, ties)? && self.alloc.log.shows_erase(seg)?,
-                false => self.alloc.log.is_half_erased(seg)?,
+                true => !self.holds_lone_page(seg, ties)? && self.alloc.log_mut().shows_erase(seg)?,
+                false => self.alloc.log_mut().is_half_erased(seg)?,
             };
             if is_doomed {
                 doomed.push(seg);
@@ -154,9 +154,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             let current = self.place_of(tie.lpn);
             let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
             let may_have_decayed = is_better && self.misses_records() && is_suspect(tie.at);
-            let is_doubted = may_have_decayed && !self.alloc.log.shows_erase(self.segment_of(current))?;
+            let seg = self.segment_of(current);
+            let is_doubted = may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?;
             if is_better && !is_doubted && self.holds(tie.at, tie.lpn)? {
-                self.alloc.index.repoint(tie.lpn, tie.at);
+                self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 tie.at = current;
             }
         }
@@ -191,7 +192,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// True if the first page in a segment without another copy in `ties` can be read.
     fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
         let is_lone = |&(lpn, _): &(Lpn, Ppn)| ties.iter().all(|tie| tie.lpn != lpn);
-        let lone = self.alloc.index.live_in(seg).into_iter().find(is_lone);
+        let lone = self.alloc.index().live_in(seg).into_iter().find(is_lone);
         lone.map_or(Ok(false), |(lpn, at)| self.holds(at, lpn))
     }
 
@@ -234,7 +235,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 return Ok(false);
             }
         }
-        copies.iter().for_each(|&copy| self.alloc.index.repoint(copy.lpn, copy.at));
+        copies.iter().for_each(|&copy| self.alloc.index_mut().repoint(copy.lpn, copy.at));
         // What lies here will be erased, and a copy that counts now is no tie any more.
         ties.retain(|t| self.segment_of(t.at) != seg && self.place_of(t.lpn) != t.at);
         Ok(true)

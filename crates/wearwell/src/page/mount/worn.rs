@@ -25,12 +25,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let Self { cleaner, scratch, .. } = self;
         cleaner.alloc.abandon_open();
         // Spec P17.
-        let index = &cleaner.alloc.index;
+        let index = cleaner.alloc.index();
         let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
         let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
         let others: Vec<&Found> = suspects.iter().chain(passed_over).filter(is_other).collect();
         others.into_iter().try_for_each(|other| cleaner.note_spare(other))?;
-        if suspects.iter().any(|suspect| cleaner.alloc.index.place_of(suspect.lpn) == suspect.at) {
+        if suspects.iter().any(|suspect| cleaner.alloc.index().place_of(suspect.lpn) == suspect.at) {
             find_faded(&mut cleaner.alloc, scratch, suspects, faded)?;
             cleaner.alloc.refuse_writes(worn_out);
         }
@@ -47,7 +47,7 @@ fn find_faded<L: Log, P, V: VictimChoice, W: PlaceChoice>(
     faded: &mut Vec<Ppn>,
 ) -> Result<(), MountError> {
     for suspect in suspects {
-        if alloc.index.place_of(suspect.lpn) == suspect.at && !alloc.log.holds(suspect.at, suspect.lpn, page)? {
+        if alloc.index().place_of(suspect.lpn) == suspect.at && !alloc.log_mut().holds(suspect.at, suspect.lpn, page)? {
             faded.push(suspect.at);
             return Err(ErrorKind::Uncorrectable.into());
         }

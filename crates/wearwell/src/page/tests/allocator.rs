@@ -30,9 +30,9 @@ fn a_page_is_found_where_it_was_written_last() {
     for _ in 0..=SLOTS {
         assert!(put(&mut below, 3));
     }
-    let at = below.alloc.index.place_of(Lpn(3));
+    let at = below.alloc.index().place_of(Lpn(3));
     let open = below.alloc.open_segment(HOST);
-    assert_eq!(at, below.alloc.index.slots().page(open.seg, 0), "the last one went to a new segment");
+    assert_eq!(at, below.alloc.index().slots().page(open.seg, 0), "the last one went to a new segment");
     assert_eq!(valid(&below), 1);
 }
 
@@ -41,13 +41,17 @@ fn a_failed_program_costs_its_segment_and_no_page() {
     let mut below = cleaner();
     assert!(put(&mut below, 0));
     let first = below.alloc.open_segment(HOST).seg;
-    let chip = below.alloc.log.chip_mut();
+    let chip = below.alloc.log_mut().chip_mut();
     let next_op = chip.ops();
     chip.set_faults(Faults { fail_ops: vec![next_op], ..Faults::default() });
     assert!(!put(&mut below, 0), "the program fails");
     assert!(!below.alloc.has_room(HOST), "its segment takes no more");
     assert_eq!(below.alloc.table().state(first), SegState::Closed(Health::Failing));
-    assert_eq!(below.alloc.index.slots().segment_of(below.alloc.index.place_of(Lpn(0))), first, "the old copy counts");
+    assert_eq!(
+        below.alloc.index().slots().segment_of(below.alloc.index().place_of(Lpn(0))),
+        first,
+        "the old copy counts"
+    );
     assert!(put(&mut below, 0), "the page goes elsewhere");
     assert_eq!(below.alloc.table().valid(first), 0);
 }
@@ -63,7 +67,7 @@ fn an_erase_gives_the_segment_back_and_counts() {
         assert!(put(&mut below, page));
     }
     let (free, erases) = (below.alloc.free().total(), below.alloc.table().erases(first));
-    below.alloc.index.pool_mut().take_this_empty(first);
+    below.alloc.index_mut().pool_mut().take_this_empty(first);
     below.alloc.erase_empty(first, 0).expect("nothing fails");
     assert_eq!(below.alloc.free().total(), free + 1);
     assert_eq!((below.alloc.table().erases(first), below.alloc.table().state(first)), (erases + 1, SegState::Free));

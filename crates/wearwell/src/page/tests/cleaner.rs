@@ -1,16 +1,13 @@
 //! The cleaner alone: it makes a slot for every page, and no page waits for more than it has to pay for.
 
-use super::{Below, DATA, HOST, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner, valid};
-use crate::addr::Lpn;
+use super::{Below, LOGICAL_PAGES, SEGMENTS, SLOTS, cleaner, put, valid};
 use crate::random::Rng;
 
 fn write(below: &mut Below, lpn: u32) {
-    below.keep_up().expect("nothing fails");
-    let class = below.make_slot(HOST).expect("pages are invalid");
-    assert!(below.alloc.has_room(class), "a slot was made");
-    let host_pages = &mut below.alloc.index.clock_mut().host_pages;
+    below.keep_up().expect("pages are invalid");
+    let host_pages = &mut below.alloc.index_mut().clock_mut().host_pages;
     *host_pages += 1;
-    assert!(below.alloc.put(Lpn(lpn), class, &DATA).expect("nothing fails"));
+    assert!(put(below, lpn), "a slot was made");
 }
 
 #[test]
@@ -22,7 +19,7 @@ fn every_page_gets_a_slot_however_often_all_are_written() {
         write(&mut below, rng.below(LOGICAL_PAGES));
         assert_eq!(valid(&below), LOGICAL_PAGES);
     }
-    assert!(below.alloc.stats.erases > u64::from(SEGMENTS));
+    assert!(below.alloc.stats().erases > u64::from(SEGMENTS));
 }
 
 #[test]
@@ -30,8 +27,8 @@ fn what_is_empty_is_erased_and_nothing_copied() {
     let mut below = cleaner();
     // In order, so that a segment is empty before the next one is needed.
     (0..20 * LOGICAL_PAGES).for_each(|page| write(&mut below, page % LOGICAL_PAGES));
-    assert_eq!(below.alloc.stats.copied_pages, 0);
-    assert!(below.alloc.stats.erases > 0);
+    assert_eq!(below.alloc.stats().copied_pages, 0);
+    assert!(below.alloc.stats().erases > 0);
 }
 
 #[test]
@@ -40,11 +37,11 @@ fn the_copies_of_a_victim_are_spread_over_the_pages_it_frees() {
     let mut rng = Rng::new(2);
     let mut most = 0;
     for _ in 0..2000 {
-        let before = below.alloc.stats.copied_pages;
+        let before = below.alloc.stats().copied_pages;
         write(&mut below, rng.below(LOGICAL_PAGES));
-        most = most.max(below.alloc.stats.copied_pages - before);
+        most = most.max(below.alloc.stats().copied_pages - before);
     }
-    assert!(below.alloc.stats.copied_pages > 100, "victims were emptied");
+    assert!(below.alloc.stats().copied_pages > 100, "victims were emptied");
     assert!(most < u64::from(SLOTS), "no page waited for a whole victim, but one for {most}");
 }
 
