@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
+use super::fragile::Fragile;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
@@ -59,7 +60,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Merges a logical block to a segment of its own, also one without a page.
     pub(super) fn merge_to(&mut self, lbn: Lbn, cause: MergeCause, most_worn: bool) -> Result<(), FtlError> {
-        let seg = self.copy_to_fresh_block(lbn, cause, most_worn)?;
+        let seg = self.copy_to_fresh_block(lbn, cause, most_worn, &mut Fragile::default())?;
         self.adopt(lbn, seg)
     }
 
@@ -69,11 +70,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         lbn: Lbn,
         cause: MergeCause,
         most_worn: bool,
+        fragile: &mut Fragile,
     ) -> Result<Seg, FtlError> {
         // Each failure takes a segment, so this ends in `take_free` at the latest.
         let seg = loop {
             let seg = self.take_free(most_worn)?;
-            match self.copy_block(lbn, seg, 0, cause) {
+            match self.copy_block(lbn, seg, 0, cause, fragile) {
                 Ok(()) => break seg,
                 Err(error) => self.put_back(seg, error)?,
             }
@@ -94,7 +96,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
         let log = *self.logs.get(id);
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
-        match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle) {
+        match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle, &mut Fragile::default()) {
             Ok(()) => {
                 self.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
@@ -112,7 +114,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
-    fn copy_block(&mut self, lbn: Lbn, seg: Seg, from: u32, cause: MergeCause) -> Result<(), ErrorKind> {
+    fn copy_block(
+        &mut self,
+        lbn: Lbn,
+        seg: Seg,
+        from: u32,
+        cause: MergeCause,
+        fragile: &mut Fragile,
+    ) -> Result<(), ErrorKind> {
         let last = self.shape.pages - 1;
         // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
@@ -127,7 +136,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             let to = self.page_in(seg, offset);
             if source.is_some() || self.lost.contains(lpn) {
-                self.copy_page(lpn, source, to, role, cause)?;
+                self.copy_page(lpn, source, to, role, cause, fragile)?;
             } else if role != Role::Plain && M::TAGGED {
                 // The first page says that a merge fills the block, and the last is the commit: neither may be a gap.
                 let seq = self.next_seq();
@@ -149,7 +158,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Copies a page; one that cannot be read leaves a record that it was lost.
-    fn copy_page(&mut self, lpn: Lpn, from: Ppn, to: Ppn, role: Role, cause: MergeCause) -> Result<(), ErrorKind> {
+    fn copy_page(
+        &mut self,
+        lpn: Lpn,
+        from: Ppn,
+        to: Ppn,
+        role: Role,
+        cause: MergeCause,
+        fragile: &mut Fragile,
+    ) -> Result<(), ErrorKind> {
         let seg = self.segment_of(to);
         let known_lost = self.lost.contains(lpn);
         // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
@@ -175,8 +192,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Ok(())
             }
             // There may be an older copy, which counts then; but a record of a loss is no copy, and did not fade.
-            Err(ErrorKind::Uncorrectable) if !known_lost && self.fragile.contains(&from) => {
-                self.faded = Some(from);
+            Err(ErrorKind::Uncorrectable) if !known_lost && fragile.contains(from) => {
+                fragile.note_faded(from);
                 Err(ErrorKind::Uncorrectable)
             }
             Err(ErrorKind::Uncorrectable) => {

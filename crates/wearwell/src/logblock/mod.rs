@@ -37,6 +37,7 @@ mod blocks;
 mod config;
 mod dead_blocks;
 mod durable;
+mod fragile;
 mod host;
 mod logs;
 mod map;
@@ -57,7 +58,6 @@ pub use recycle::{Costs, Recycling};
 pub use tag::{Content, Role, Tag};
 pub use view::{BlockSegment, BlockUse};
 
-use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -142,9 +142,6 @@ pub struct BlockFtl<M, P = ()> {
     same: Vec<(Lpn, Ppn)>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// While a mount rescues them: pages that a cut may have hit. And the one of them that could not be read any more.
-    fragile: BTreeSet<Ppn>,
-    faded: Option<Ppn>,
     /// Pages that were discarded, and logical blocks that hold nothing else.
     dead_pages: DeadPages,
     dead: DeadBlocks,
@@ -196,8 +193,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             writable: Ok(()),
             same: Vec::new(),
             has_failed_writes: false,
-            fragile: BTreeSet::new(),
-            faded: None,
             dead_pages: DeadPages::new(shape.segments),
             dead: DeadBlocks::default(),
             clean_mark: None,

@@ -145,8 +145,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut scanned = self.read_tags(commit.seg, Block::Whole, recovery)?;
         let pages = (0_u32..).zip(&scanned.tags).filter(|&(_, tag)| *tag == TagRead::Unreadable);
         let mut gone = pages.map(|(page, _)| self.page_in(commit.seg, page));
-        self.faded = gone.find(|at| recovery.fragile.contains(at));
-        if self.faded.is_some() {
+        if let Some(at) = gone.find(|&at| recovery.fragile.contains(at)) {
+            recovery.fragile.note_faded(at);
             return Err(ErrorKind::Uncorrectable.into());
         }
         // Spec B10: what the commit has, and reads as erased, is gone like what cannot be read.
@@ -316,8 +316,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let mut record = core::mem::take(&mut self.record);
             let read = self.pages.read(at, &mut record);
             // A cut may have hit the record: the mount begins anew without it.
-            if read.is_err() && recovery.fragile.contains(&at) {
-                self.faded = Some(at);
+            if read.is_err() && recovery.fragile.contains(at) {
+                recovery.fragile.note_faded(at);
                 return Err(ErrorKind::Uncorrectable.into());
             }
             for (offset, lpn) in self.map.range(lbn).enumerate() {
@@ -364,7 +364,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             match read {
                 Ok(_) => {}
                 // The flush that wrote it has not returned.
-                Err(ErrorKind::Uncorrectable) if recovery.fragile.contains(&at) => {}
+                Err(ErrorKind::Uncorrectable) if recovery.fragile.contains(at) => {}
                 Err(ErrorKind::Uncorrectable) => recovery.report.lost_discards += 1,
                 Err(error) => return Err(error.into()),
             }

@@ -227,7 +227,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Spec B13.6, B13.8.
                 let is_settled = scanned.programmed() <= self.shape.group
-                    || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(&at));
+                    || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(at));
                 let goes = is_settled && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
                 if !goes && (is_settled || self.is_copied(scanned, recovery, |_| true)) {
                     recovery.spare.push(scanned.seg);
@@ -272,7 +272,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
                 let at = self.map.lookup(tag.lpn);
                 let is_newer = recovery.newest.get(tag.lpn.0 as usize).is_some_and(|&newest| newest > tag.seq);
-                is_newer && at.is_some() && !recovery.fragile.contains(&at)
+                is_newer && at.is_some() && !recovery.fragile.contains(at)
                     || recovery.others_that_stay(merge.seg).filter(|other| other.has_copy_of(tag)).count() >= 2
             }
             _ => true,
@@ -422,8 +422,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Merges logical blocks with pages that a cut may have hit. If no block is left to merge to, what can be read
     /// can be read for now: the older copies stay, and nothing is written any more that would hide what was last.
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
-        // From here on `copy_page` knows them: one that cannot be read has faded, and is not lost.
-        self.fragile = core::mem::take(&mut recovery.fragile);
         for &lbn in suspects {
             self.make_room_to_rescue(recovery)?;
             let mut rescued = self.rescue_block(lbn, recovery);
@@ -441,8 +439,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Err(error) => return Err(error),
             }
         }
-        // What cannot be read from now on is lost, and has not faded.
-        self.fragile.clear();
         Ok(())
     }
 
@@ -469,11 +465,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Merges a logical block; twice, if the last commit may fade and what is older stays because of that. Nothing that
     /// the mount has found is erased before the second one is complete: it shows that the first one lasts (Spec B13.3).
     fn rescue_block(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
-        let first = self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false)?;
+        let first = self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile)?;
         if !recovery.unsure.contains(&lbn) && !recovery.doubted.contains(&lbn) {
             return self.adopt(lbn, first);
         }
-        let second = match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false) {
+        let second = match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile) {
             Ok(second) => second,
             // Segments have failed, and there is no room for it.
             Err(FtlError::WornOut { .. }) => return self.adopt(lbn, first),
@@ -494,19 +490,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts. Of the others it notes which
     /// pages hold the same: a merge that was cut has copied flushed data, too, and that must not fade with the copy.
-    fn find_faded(&mut self, recovery: &Recovery) -> Result<(), FtlError> {
+    fn find_faded(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         let mut held = core::mem::take(&mut self.record);
         let mut found = Ok(());
         for lpn in (0..self.config.logical_pages).map(Lpn) {
             let at = self.map.lookup(lpn);
-            if !self.fragile.contains(&at) || recovery.faded.contains(&at) {
+            if !recovery.fragile.contains(at) || recovery.faded.contains(&at) {
                 continue;
             }
             // There is no room to copy the page. If it has faded, the mount begins anew without it.
             found = match self.pages.read(at, &mut held) {
                 Ok(_) => self.note_same(lpn, at, &held, recovery),
                 Err(_) => {
-                    self.faded = Some(at);
+                    recovery.fragile.note_faded(at);
                     Err(FtlError::Chip(ErrorKind::Uncorrectable))
                 }
             };

@@ -170,7 +170,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         // What has faded can fade no more: this mount does without it.
-        recovery.fragile.retain(|at| !recovery.faded.contains(at));
+        recovery.fragile.leave_out(&recovery.faded);
     }
 
     /// Lists the logical blocks of which a fragile page or record was chosen.
@@ -182,7 +182,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         recovery.fragile.extend(forgotten.filter(|at| !recovery.faded.contains(at)));
         let copies = copies.iter().map(|copy| (self.map.split(copy.lpn).0, copy.at));
         let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
-        let fragile = chosen.filter(|(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
+        let fragile = chosen.filter(|&(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
         recovery.unsettled.extend(fragile);
     }
 
@@ -219,7 +219,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let (lbn, offset) = self.map.split(tag.lpn);
             // A damaged tag may name no logical block of the device.
             let is_old = recovery.committed.get(lbn.index()).is_some_and(|&commit| tag.seq < commit);
-            let is_fragile = recovery.fragile.contains(&self.page_in(scanned.seg, page));
+            let is_fragile = recovery.fragile.contains(self.page_in(scanned.seg, page));
             if !is_old || !is_fragile || tag.kind != Content::Data {
                 continue;
             }

@@ -73,12 +73,12 @@ mod clear;
 mod last;
 mod missing;
 
-use alloc::collections::BTreeSet;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use capacity::CapacityCheck;
 
+use super::fragile::Fragile;
 use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
 use super::tag::{Content, MAX_SEQ, Role, Tag};
@@ -287,7 +287,7 @@ struct Recovery {
     /// The page with the greatest number that no commit is.
     appended: Option<Ppn>,
     /// Pages that a cut may have hit (rule 2), copies of which one may be, and those of undone merges.
-    fragile: BTreeSet<Ppn>,
+    fragile: Fragile,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
     /// Erase counts that tags say, to be taken for those that none does.
@@ -354,59 +354,60 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Ok(ftl) => ftl,
                 Err((pages, error)) => return Err((pages, error.into())),
             };
-            match ftl.recover(&faded) {
-                Ok(report) => return Ok((ftl, report)),
+            let mut recovery = Recovery {
+                faded,
+                committed: vec![0; ftl.map.blocks() as usize],
+                newest: vec![0; config.logical_pages as usize],
+                ..Recovery::default()
+            };
+            match (ftl.recover(&mut recovery), recovery.fragile.faded()) {
+                (Ok(()), _) => return Ok((ftl, recovery.report)),
                 // Each round takes a page more for unreadable, so this ends.
-                Err(_) if ftl.faded.is_some() => {
-                    faded.extend(ftl.faded);
+                (Err(_), Some(at)) => {
+                    faded = recovery.faded;
+                    faded.push(at);
                     (pages, probe) = (ftl.pages, ftl.probe);
                 }
-                Err(error) => return Err((ftl.pages, error)),
+                (Err(error), None) => return Err((ftl.pages, error)),
             }
         }
     }
 
-    fn recover(&mut self, faded: &[Ppn]) -> Result<MountReport, MountError> {
+    fn recover(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         if !M::TAGGED {
             return Err(MountError::NoRecords);
         }
-        let mut recovery = Recovery {
-            faded: faded.to_vec(),
-            committed: vec![0; self.map.blocks() as usize],
-            newest: vec![0; self.config.logical_pages as usize],
-            ..Recovery::default()
-        };
         for seg in (0..self.shape.segments).map(Seg) {
-            self.look_at(seg, &mut recovery)?;
+            self.look_at(seg, recovery)?;
         }
         // Only a chip without a block of ours is read as a whole.
         recovery.report.never_formatted = recovery.has_nothing() && self.is_blank()?;
         // Before anything on the chip is changed.
-        self.check_capacity(&mut recovery)?;
+        self.check_capacity(recovery)?;
         // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
         self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
         if !recovery.report.clean {
-            self.find_last(&mut recovery)?;
+            self.find_last(recovery)?;
         }
-        self.choose_data_blocks(&mut recovery)?;
+        self.choose_data_blocks(recovery)?;
         // Behind the data blocks: a page of a log block counts only if it is newer than the commit (Spec B10).
-        let copies = self.choose_pages(&mut recovery)?;
-        let records = self.newest_records(&recovery);
+        let copies = self.choose_pages(recovery)?;
+        let records = self.newest_records(recovery);
         if !recovery.report.clean {
-            self.find_unsettled(&copies, &records, &mut recovery);
+            self.find_unsettled(&copies, &records, recovery);
         }
         // Before the map points at them: each page that counts is counted as live in its log block.
-        self.open_logs(&recovery, &copies, &records);
-        self.point_at_copies(&copies, &recovery);
+        self.open_logs(recovery, &copies, &records);
+        self.point_at_copies(&copies, recovery);
         // Behind the copies: what a record unmaps is taken out of the map and of the counts again.
-        self.apply_discards(&records, &mut recovery)?;
-        self.apply_dead(&mut recovery)?;
-        self.note_missing(&mut recovery);
-        self.clear(&mut recovery)?;
+        self.apply_discards(&records, recovery)?;
+        self.apply_dead(recovery)?;
+        self.note_missing(recovery);
+        self.clear(recovery)?;
         self.stats.reset();
-        Ok(recovery.report)
+        Ok(())
     }
 
     /// Looks at every page of a chip on which no block is the engine's. True if all are erased. A cut may leave pages
