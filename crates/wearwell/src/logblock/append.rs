@@ -8,8 +8,8 @@ use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
 use super::recycle::Recycling;
-use super::tag::{Content, Role, Tag};
-use super::{BlockFtl, Scheme, Use};
+use super::tag::Role;
+use super::{BlockFtl, Scheme};
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
 
@@ -18,11 +18,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.map.logical_pages());
         self.writable?;
-        // The data and the reserve do not fit in fewer: a merge might find no free segment.
-        if self.good_segments < self.config.needed_segments(&self.shape) {
-            return Err(self.worn_out());
+        if self.store.is_worn_out() {
+            return Err(self.store.worn_out());
         }
-        self.prepare()?;
+        self.store.prepare()?;
         self.leave_condemned()?;
         // The next record of dead blocks will be newer than this page, and must not name its logical block any more.
         self.revive(self.map.split(lpn).0)?;
@@ -36,23 +35,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         };
         // The page may be on flash all the same: `unmap` then records its discard, though the map does not know it.
         self.has_failed_writes |= written.is_err();
-        self.stats.host_programs += u64::from(written.is_ok());
+        self.store.stats.host_programs += u64::from(written.is_ok());
         written
-    }
-
-    /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
-    pub(super) fn prepare(&mut self) -> Result<(), FtlError> {
-        // Taken out first, because `erase` asserts that there is no mark. It is put back only if it cannot go.
-        let Some(mark) = self.clean_mark.take() else { return Ok(()) };
-        // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
-        let is_retired = self.uses[mark.index()] == Use::Bad;
-        let mut released = if is_retired { self.mark_bad(mark) } else { self.release(mark) };
-        // A bad-block mark that fails ends no other command.
-        if released.is_ok() && self.uses[mark.index()] == Use::Bad && self.suspect[mark.index()] {
-            released = Err(FtlError::Chip(ErrorKind::ProgramFailed));
-        }
-        self.clean_mark = released.is_err().then_some(mark);
-        released
     }
 
     /// Work that is due, a bounded part of it: a page that gets weak, wear leveling, a dead block, a fold. Returns
@@ -63,7 +47,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.restore_reserve()?;
         } else if let Some(lbn) = self.weak.pop() {
             self.merge(lbn, MergeCause::Upkeep)?;
-        } else if self.wear_due {
+        } else if self.store.is_wear_due() {
             self.level_wear()?;
         } else if self.is_reclaiming() {
             self.reclaim_dead()?;
@@ -80,12 +64,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if `keep_up` has something to do.
     pub(super) fn is_behind(&mut self) -> bool {
-        self.lacks_reserve() || !self.weak.is_empty() || self.wear_due || self.folding || self.is_reclaiming()
+        self.lacks_reserve()
+            || !self.weak.is_empty()
+            || self.store.is_wear_due()
+            || self.folding
+            || self.is_reclaiming()
     }
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
     pub(super) fn lacks_reserve(&self) -> bool {
-        self.free.total() < self.reserve() && (self.logs.len() > 0 || self.has_dead())
+        self.store.free_segments() < self.reserve() && (self.logs.len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.
@@ -104,13 +92,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // A round without an append recycles or evicts a log block, or loses a segment for good. So this ends.
         loop {
             let id = match self.logs.current(lbn) {
-                Some(id) if self.logs.get(id).next < self.shape.pages => id,
+                Some(id) if self.logs.get(id).next < self.shape().pages => id,
                 Some(id) => {
                     self.recycle(lbn, id, policy)?;
                     continue;
                 }
                 // The log block takes one of the free segments, and the reserve has to be left behind it.
-                None if self.logs.is_full() || self.free.total() <= self.reserve() => {
+                None if self.logs.is_full() || self.store.free_segments() <= self.reserve() => {
                     self.evict()?;
                     continue;
                 }
@@ -130,14 +118,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let oldest = self.logs.all().min_by_key(|(_, log)| log.used);
         // Without a log block there is nothing that a merge could gain.
-        let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.worn_out()) };
+        let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.store.worn_out()) };
         self.merge_log(lbn, id)
     }
 
     pub(super) fn open_log(&mut self, owner: Option<Lbn>) -> Result<LogId, FtlError> {
-        let seg = self.take_free(false)?;
+        let seg = self.store.take(false)?;
         let id = self.logs.open(seg, owner);
-        self.uses[seg.index()] = Use::Log(id);
+        self.store.use_as_log(seg, id);
         Ok(id)
     }
 
@@ -149,7 +137,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let log = *self.logs.get(id);
         let (lbn, offset) = self.map.split(lpn);
         let is_next = log.owner == Some(lbn) && offset == log.next;
-        let switches = is_next && log.is_prefix() && offset + 1 == self.shape.pages && self.switches();
+        let switches = is_next && log.is_prefix() && offset + 1 == self.shape().pages && self.switches();
         let role = match log.next {
             // In place of a lost page the block has a record. Only behind such a commit does a mount look at each page.
             _ if switches && self.has_losses(lbn) => Role::commit_with_gaps(offset),
@@ -157,9 +145,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             0 => Role::LogHead,
             _ => Role::Plain,
         };
-        let at = self.page_in(log.seg, log.next);
-        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[log.seg.index()], kind: Content::Data, role };
-        match self.pages.program(at, data, &tag) {
+        let at = self.store.page_in(log.seg, log.next);
+        match self.store.program(at, data, lpn, role) {
             Ok(()) => {}
             Err(error) => return self.give_up_log(id, error).map(|()| false),
         }
@@ -173,7 +160,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         grown.live += 1;
         grown.in_order += u32::from(is_next && log.in_order == log.next);
         if switches {
-            self.stats.switch_merges += 1;
+            self.store.stats.switch_merges += 1;
             // An error from here on finds the page written: `drop_if_written` sees to that.
             self.adopt(lbn, log.seg)?;
         }
@@ -196,7 +183,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return self.give_up(seg, lbn, error);
         }
         // Noted before it is emptied: `release` retires a condemned segment and erases any other.
-        let answer = self.note_failure(seg, error)?;
+        let answer = self.store.note_failure(seg, error)?;
         self.reclaim(id)?;
         answer
     }

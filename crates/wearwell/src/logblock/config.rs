@@ -56,6 +56,23 @@ pub struct BlockConfig {
     pub endurance: u32,
 }
 
+/// What the configuration says of blocks, whatever lies in them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    pub(super) wear: WearLeveling,
+    pub(super) endurance: u32,
+    /// Segments without which the data and the reserve do not fit.
+    pub(super) needed_segments: u32,
+}
+
+impl Rules {
+    /// Segments that stay free when a log block is opened, on a device of so many good. A failure takes the segment
+    /// that a merge fills, and log blocks give theirs back only by merges.
+    pub(super) fn held_segments(&self, shape: &PagesShape, good: u32) -> u32 {
+        RESERVE_SEGMENTS + held_for_failures(shape.segments, good, self.needed_segments)
+    }
+}
+
 impl BlockConfig {
     /// Fewest log blocks that the scheme works with.
     fn least_log_blocks(&self) -> u32 {
@@ -71,10 +88,9 @@ impl BlockConfig {
         self.logical_pages.div_ceil(shape.pages) + self.least_log_blocks() + RESERVE_SEGMENTS + self.record_segments()
     }
 
-    /// Segments that stay free when a log block is opened, on a device of so many good. A failure takes the segment
-    /// that a merge fills, and log blocks give theirs back only by merges.
-    pub(super) fn held_segments(&self, shape: &PagesShape, good: u32) -> u32 {
-        RESERVE_SEGMENTS + held_for_failures(shape.segments, good, self.needed_segments(shape))
+    /// What the store has to know.
+    pub(super) fn rules(&self, shape: &PagesShape) -> Rules {
+        Rules { wear: self.wear, endurance: self.endurance, needed_segments: self.needed_segments(shape) }
     }
 
     /// Segments that records of dead logical blocks take: one of them holds the last.

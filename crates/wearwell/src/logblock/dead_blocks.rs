@@ -10,15 +10,14 @@ use alloc::collections::VecDeque;
 
 use wearwell_flash::ErrorKind;
 
+use super::BlockFtl;
 use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
-use super::tag::{Content, Role, Tag};
-use super::{BlockFtl, Use};
+use super::tag::{Content, Role};
 use crate::Reclamation;
 use crate::addr::{Lpn, Seg};
-use crate::clean::reclaim::Occupancy;
 use crate::ftl::{FtlError, Probe};
 
 /// Dead logical blocks, and where the last record of them is.
@@ -80,21 +79,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if there are dead blocks that the policy wants erased.
     pub(super) fn is_reclaiming(&mut self) -> bool {
         let Reclamation::Proactive { rule } = self.config.reclaim else { return false };
-        let now = Occupancy {
-            dead_pages: self.dead_pages.total(),
-            pages: u64::from(self.good_segments) * u64::from(self.shape.pages),
-            used_blocks: self.good_segments - self.free.total(),
-            blocks: self.good_segments,
-        };
         // Kept, because reclamation begins at one mark and ends at another (FSAF '09, section 4.3).
-        self.dead.reclaiming = self.has_dead() && rule.goes_on(self.dead.reclaiming, now);
+        self.dead.reclaiming = self.has_dead() && rule.goes_on(self.dead.reclaiming, self.store.occupancy());
         self.dead.reclaiming
     }
 
     /// Erases the logical block that has been dead for longest, before that is necessary. False if there is none.
     pub(super) fn reclaim_dead(&mut self) -> Result<bool, FtlError> {
         let is_any = self.drop_dead()?;
-        self.stats.reclaimed_blocks += u64::from(is_any);
+        self.store.stats.reclaimed_blocks += u64::from(is_any);
         Ok(is_any)
     }
 
@@ -113,7 +106,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// one, the logical block keeps a commit.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.map.mapped_in(lbn) == 0);
-        if self.has_unmarked()? {
+        if self.store.has_unmarked()? {
             // It is dead until then, so that a record goes on saying it if there is no room.
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
             self.dead.remove(lbn);
@@ -125,25 +118,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // If this ends with an error, the record stays, or the block is dead still.
         self.erase_blocks_of(lbn)?;
         self.dead.remove(lbn);
-        record.map_or(Ok(()), |seg| self.release(seg))
-    }
-
-    /// Tries the bad-block marks again that have failed. True if one still does, and a mount could believe the block.
-    fn has_unmarked(&mut self) -> Result<bool, FtlError> {
-        if !M::TAGGED {
-            return Ok(false);
-        }
-        for seg in (0..self.shape.segments).map(Seg) {
-            // Its mark has failed, so the next mount may believe what it holds.
-            if self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()] {
-                match self.mark_bad(seg) {
-                    Ok(()) => {}
-                    Err(FtlError::Chip(ErrorKind::ProgramFailed)) => return Ok(true),
-                    Err(error) => return Err(error),
-                }
-            }
-        }
-        Ok(false)
+        record.map_or(Ok(()), |seg| self.store.release(seg))
     }
 
     /// True if a logical block has blocks of its own.
@@ -155,7 +130,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// power fails then, a mount needs the whole reserve beside it, for a log block that was being filled; so where no
     /// more is free, log blocks are merged first.
     fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
-        while self.free.total() <= RESERVE_SEGMENTS
+        while self.store.free_segments() <= RESERVE_SEGMENTS
             && let Some((_, log)) = self.logs.all().min_by_key(|(_, log)| log.used)
             && let Some(owner) = log.owner
         {
@@ -164,12 +139,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // Each failure takes a segment, so this ends in `take_free` at the latest.
         loop {
-            let seg = self.take_free(false)?;
-            let (lpn, erases) = (self.map.join(lbn, 0), self.erases[seg.index()]);
-            let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Trim, role: Role::LogHead };
-            match self.program_discards(lbn, self.page_in(seg, 0), &tag) {
+            let seg = self.store.take(false)?;
+            match self.program_discards(lbn, self.store.page_in(seg, 0), Role::LogHead) {
                 Ok(()) => return Ok(seg),
-                Err(error) => self.put_back(seg, error)?,
+                Err(error) => self.store.put_back(seg, error)?,
             }
         }
     }
@@ -182,7 +155,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
         // Spec B11.
-        let comes_back = self.has_unmarked()?;
+        let comes_back = self.store.has_unmarked()?;
         if comes_back {
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
         }
@@ -197,8 +170,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         let Some(data) = self.map.data(lbn) else { return Ok(()) };
         self.map.set_data(lbn, None);
-        self.stats.free_erases += 1;
-        self.release(data)
+        self.store.stats.free_erases += 1;
+        self.store.release(data)
     }
 
     /// Makes it durable that what is dead is dead.
@@ -211,57 +184,55 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn write_dead(&mut self) -> Result<(), FtlError> {
-        self.prepare()?;
+        self.store.prepare()?;
         if let Some((seg, next)) = self.dead.records
-            && next < self.shape.pages
+            && next < self.shape().pages
         {
             // Unless it succeeds, the segment takes no further record.
-            self.dead.records = Some((seg, self.shape.pages));
+            self.dead.records = Some((seg, self.shape().pages));
             match self.program_dead(seg, next) {
                 Ok(end) => {
                     self.dead.records = Some((seg, end));
                     return Ok(());
                 }
                 // The segment stays until the next record is in another one: what its records say still counts.
-                Err(error) => self.note_failure(seg, error)??,
+                Err(error) => self.store.note_failure(seg, error)??,
             }
         }
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
-        while self.free.total() < self.reserve() && self.drop_dead()? {}
+        while self.store.free_segments() < self.reserve() && self.drop_dead()? {}
         let mut records = None;
         // Each failure takes a segment, so this ends in `take_free` at the latest. If nothing is dead any more, no
         // record is needed.
         while self.has_dead() && records.is_none() {
-            let seg = self.take_free(false)?;
+            let seg = self.store.take(false)?;
             match self.program_dead(seg, 0) {
                 Ok(end) => records = Some((seg, end)),
-                Err(error) => self.put_back(seg, error)?,
+                Err(error) => self.store.put_back(seg, error)?,
             }
         }
         // Not before: until the new record stands, only the old ones say that these blocks are dead.
         let old = core::mem::replace(&mut self.dead.records, records);
-        old.map_or(Ok(()), |(seg, _)| self.release(seg))
+        old.map_or(Ok(()), |(seg, _)| self.store.release(seg))
     }
 
     /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns
     /// the page behind it.
     fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
-        let end = (page + 1).next_multiple_of(self.shape.group).min(self.shape.pages);
+        let end = (page + 1).next_multiple_of(self.shape().group).min(self.shape().pages);
         for page in page..end {
-            let (at, erases) = (self.page_in(seg, page), self.erases[seg.index()]);
+            let at = self.store.page_in(seg, page);
             let role = if page == 0 { Role::LogHead } else { Role::Plain };
             // The first page of a group is the record. The others only fill the group, so that no later program damages
             // it.
-            let kind = if page % self.shape.group == 0 { Content::Dead } else { Content::Pad };
-            let tag = Tag { lpn: Lpn(0), seq: self.next_seq(), erases, kind, role };
+            let kind = if page % self.shape().group == 0 { Content::Dead } else { Content::Pad };
             let mut record = core::mem::take(&mut self.record);
             record.fill(0);
             // `check_reclaim` has made sure that a page has a bit for each logical block.
             if M::STORES && kind == Content::Dead {
                 self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
             }
-            self.stats.meta_programs += 1;
-            let programmed = self.pages.program(at, &record, &tag);
+            let programmed = self.store.program_meta(at, &record, Lpn(0), kind, role);
             self.record = record;
             programmed?;
         }
@@ -271,6 +242,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Erases what is dead, and then the records of it.
     pub(super) fn forget_records(&mut self) -> Result<(), FtlError> {
         while self.reclaim_dead()? {}
-        self.dead.records.take().map_or(Ok(()), |(seg, _)| self.release(seg))
+        self.dead.records.take().map_or(Ok(()), |(seg, _)| self.store.release(seg))
     }
 }

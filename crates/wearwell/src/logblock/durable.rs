@@ -10,7 +10,7 @@ use super::logs::LogId;
 use super::map::Lbn;
 use super::merge::MergeCause;
 use super::pages::Pages;
-use super::tag::{Content, Role, Tag};
+use super::tag::{Content, Role};
 use crate::addr::{Lpn, Ppn};
 use crate::ftl::{FtlError, Probe};
 
@@ -18,7 +18,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Makes everything programmed so far safe from later programs.
     pub(super) fn pad(&mut self) -> Result<(), FtlError> {
         // Nothing was programmed since the mark of a clean shutdown, and a program would make it false.
-        if self.shape.group == 1 || self.clean_mark.is_some() {
+        if self.shape().group == 1 || self.store.has_clean_mark() {
             return Ok(());
         }
         self.pad_primaries()?;
@@ -41,11 +41,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let end = places.start + self.group_end(next - places.start);
             for place in next..end {
                 let offset = place - places.start;
-                let (lpn, erases) = (self.map.join(lbn, offset), self.erases[seg.index()]);
-                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Pad, role: Role::InPlace };
+                let (at, lpn) = (self.store.page_in(seg, offset), self.map.join(lbn, offset));
                 // Whether this succeeds or not, the place must not be programmed again before an erase.
                 self.programmed.set(Lpn(place), true);
-                match self.program_meta(self.page_in(seg, offset), &tag) {
+                match self.store.program_meta(at, &[], lpn, Content::Pad, Role::InPlace) {
                     Ok(()) => {}
                     Err(error) => {
                         self.close_primary(lbn);
@@ -69,9 +68,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
                 let log = *self.logs.get(id);
                 let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
-                let (at, erases) = (self.page_in(log.seg, log.next), self.erases[log.seg.index()]);
-                let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Pad, role: Role::Plain };
-                match self.program_meta(at, &tag) {
+                let at = self.store.page_in(log.seg, log.next);
+                match self.store.program_meta(at, &[], lpn, Content::Pad, Role::Plain) {
                     Ok(()) => self.logs.append(id, lpn),
                     Err(error) => {
                         self.give_up_log(id, error)?;
@@ -86,7 +84,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// First page behind the group that the page before `next` lies in.
     fn group_end(&self, next: u32) -> u32 {
         // The last group of a segment may be cut short.
-        next.next_multiple_of(self.shape.group).min(self.shape.pages)
+        next.next_multiple_of(self.shape().group).min(self.shape().pages)
     }
 
     /// Makes the discards in a logical block durable: by a record in its log block, or by a merge without the pages.
@@ -110,7 +108,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !self.dirty[lbn.index()] {
             return Ok(());
         }
-        match log.filter(|&id| self.logs.get(id).next < self.shape.pages) {
+        match log.filter(|&id| self.logs.get(id).next < self.shape().pages) {
             Some(id) => self.append_record(id, lbn)?,
             // No log block is opened for a record alone (decision 21).
             None => self.merge(lbn, MergeCause::Recycle)?,
@@ -119,7 +117,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // pads its group has, a merge took its place, and only the commit of that keeps older pages from coming back.
         if nothing_left && !self.dirty[lbn.index()] && self.map.data(lbn).is_some() {
             self.pad()?;
-            if self.map.logged(lbn, self.shape.pages).is_some() {
+            if self.map.logged(lbn, self.shape().pages).is_some() {
                 self.drop_data(lbn)?;
             }
         }
@@ -129,17 +127,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Programs a discard record as the next page of a log block.
     fn append_record(&mut self, id: LogId, lbn: Lbn) -> Result<(), FtlError> {
         let log = *self.logs.get(id);
-        let at = self.page_in(log.seg, log.next);
+        let at = self.store.page_in(log.seg, log.next);
         let role = if log.next == 0 { Role::LogHead } else { Role::Plain };
-        let (lpn, erases) = (self.map.join(lbn, 0), self.erases[log.seg.index()]);
-        let tag = Tag { lpn, seq: self.next_seq(), erases, kind: Content::Trim, role };
-        match self.program_discards(lbn, at, &tag) {
+        match self.program_discards(lbn, at, role) {
             Ok(()) => {}
             // Emptying the log block merges this logical block, which will do as well.
             Err(error) => return self.give_up_log(id, error),
         }
-        self.logs.append(id, lpn);
-        let old = self.map.set_logged(lbn, self.shape.pages, at);
+        self.logs.append(id, self.map.join(lbn, 0));
+        let old = self.map.set_logged(lbn, self.shape().pages, at);
         self.count_stale(old);
         self.logs.get_mut(id).live += 1;
         self.dirty[lbn.index()] = false;
@@ -147,7 +143,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Programs a bitmap of the pages of a logical block that are unmapped.
-    pub(super) fn program_discards(&mut self, lbn: Lbn, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
+    pub(super) fn program_discards(&mut self, lbn: Lbn, at: Ppn, role: Role) -> Result<(), ErrorKind> {
         let mut record = core::mem::take(&mut self.record);
         record.fill(0);
         for (offset, lpn) in self.map.range(lbn).enumerate() {
@@ -156,8 +152,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 record[offset / 8] |= 1 << (offset % 8);
             }
         }
-        self.stats.meta_programs += 1;
-        let programmed = self.pages.program(at, &record, tag);
+        let programmed = self.store.program_meta(at, &record, self.map.join(lbn, 0), Content::Trim, role);
         self.record = record;
         programmed
     }

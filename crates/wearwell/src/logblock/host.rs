@@ -6,8 +6,7 @@ use wearwell_flash::ErrorKind;
 
 use super::map::{Lbn, list};
 use super::pages::Pages;
-use super::tag::{Content, Role, Tag};
-use super::{BlockFtl, Scheme, Use};
+use super::{BlockFtl, Scheme};
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
@@ -36,18 +35,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return self.has_failed_writes.then_some(lbn);
         }
         // Before the page leaves the map, which says where it lies.
-        self.dead_pages.add(self.segment_of(self.map.lookup(lpn)));
+        self.store.add_dead_page(self.map.lookup(lpn));
         self.map.set_mapped(lpn, false);
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
         self.count_stale(old);
         self.lost.forget(lpn);
-        self.stats.discarded_pages += 1;
+        self.store.stats.discarded_pages += 1;
         Some(lbn)
-    }
-
-    /// Times erased of every good segment.
-    pub(super) fn good_erases(&self) -> impl Iterator<Item = u32> + '_ {
-        self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad).map(|(&erases, _)| erases)
     }
 
     /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
@@ -60,28 +54,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.note_dead(lbn);
             return Ok(());
         }
-        self.prepare()?;
+        self.store.prepare()?;
         self.drop_block(lbn)
-    }
-
-    /// Leaves the mark of a clean shutdown in a segment of its own.
-    fn leave_mark(&mut self) -> Result<(), FtlError> {
-        let seg = self.take_free(false)?;
-        // Pages that must not be programmed will still not bear it after the next start.
-        let suspects = self.suspect.iter().any(|&suspect| suspect);
-        let tag = Tag {
-            lpn: Lpn(u32::from(suspects)),
-            seq: self.next_seq(),
-            erases: self.erases[seg.index()],
-            kind: Content::CleanMark,
-            role: Role::LogHead,
-        };
-        match self.program_meta(self.page_in(seg, 0), &tag) {
-            Ok(()) => self.clean_mark = Some(seg),
-            // Without a mark the next mount takes the device for cut.
-            Err(error) => self.put_back(seg, error)?,
-        }
-        Ok(())
     }
 }
 
@@ -95,7 +69,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 
     fn counters(&mut self) -> &mut Stats {
-        &mut self.stats
+        &mut self.store.stats
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
@@ -103,7 +77,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
         if self.lost.contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
-        match self.pages.read(at, page) {
+        match self.store.read(at, page) {
             Ok(report) => {
                 let (lbn, _) = self.map.split(lpn);
                 if report.refresh_soon && self.weak.len() < WEAK_BLOCKS && !self.weak.contains(&lbn) {
@@ -114,7 +88,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
             Err(ErrorKind::Uncorrectable) => {
                 // Where no write is taken, a cut may have hit the page in the map: others that hold the same are asked.
                 let mut same = self.same.iter().filter(|&&(held, _)| held == lpn);
-                let found = same.any(|&(_, at)| self.pages.read(at, page).is_ok());
+                let found = same.any(|&(_, at)| self.store.read(at, page).is_ok());
                 if found { Ok(()) } else { Err(FtlError::Unreadable { lpn }) }
             }
             Err(error) => Err(FtlError::Chip(error)),
@@ -140,7 +114,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     }
 
     fn page_bytes(&self) -> u32 {
-        self.shape.page_bytes
+        self.shape().page_bytes
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
@@ -166,7 +140,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.stats.host_pages += 1;
+        self.store.stats.host_pages += 1;
         let stream = self.stream_of(hint);
         self.put_page(lpn, data, stream).inspect_err(|_| self.drop_if_written(lpn, data))?;
         // Not before: until then the buffer has what is read.
@@ -198,7 +172,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     }
 
     fn flush(&mut self) -> Result<(), FtlError> {
-        self.stats.flushes += 1;
+        self.store.stats.flushes += 1;
         self.drain_all()?;
         // No write or discard was taken since the mount, so there is nothing to record.
         if self.writable.is_err() {
@@ -210,7 +184,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         // An entry stays until its discards are recorded, so that a flush behind an error finds it again.
         while let Some(&lbn) = self.dirty_list.last() {
             if self.dirty[lbn.index()] {
-                self.prepare()?;
+                self.store.prepare()?;
                 self.record_discards(lbn)?;
             } else {
                 self.dirty_list.pop();
@@ -230,12 +204,12 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
             if !self.is_behind() && !self.has_dead() {
                 return Ok(false);
             }
-            self.prepare()?;
+            self.store.prepare()?;
             if !self.keep_up()? && !self.reclaim_dead()? {
                 return Ok(false);
             }
             // Each piece of work counts as a merge, which copies up to a block of pages.
-            moved += self.shape.pages;
+            moved += self.shape().pages;
         }
         Ok(self.writable.is_ok() && (self.is_behind() || self.has_dead()))
     }
@@ -245,23 +219,23 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.flush()?;
         // Behind a mark nothing has changed, so it is still true.
-        if !M::TAGGED || self.clean_mark.is_some() || self.writable.is_err() {
+        if !M::TAGGED || self.store.has_clean_mark() || self.writable.is_err() {
             return Ok(());
         }
         // No record of dead blocks outlives a run of the engine (docs/src/design/discards.md).
         self.forget_records()?;
         // One stays free beside the mark. Should the mark's erase fail, a merge has still a place.
-        if self.free.total() > 1 { self.leave_mark() } else { Ok(()) }
+        if self.store.free_segments() > 1 { self.store.leave_mark() } else { Ok(()) }
     }
 }
 
 impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
     fn stats(&self) -> &Stats {
-        &self.stats
+        &self.store.stats
     }
 
     fn reset_stats(&mut self) {
-        self.stats.reset();
+        self.store.stats.reset();
     }
 
     fn lookup(&self, lpn: Lpn) -> Ppn {
@@ -273,20 +247,20 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        self.good_erases().collect()
+        self.store.good_erases().collect()
     }
 
     fn limits(&self) -> Limits {
         Limits {
             logical_pages: u64::from(self.config.logical_pages),
-            physical_pages: u64::from(self.shape.segments) * u64::from(self.shape.pages),
-            pages_per_segment: self.shape.pages,
-            segments: self.shape.segments,
-            needed_segments: self.config.needed_segments(&self.shape),
+            physical_pages: u64::from(self.shape().segments) * u64::from(self.shape().pages),
+            pages_per_segment: self.shape().pages,
+            segments: self.shape().segments,
+            needed_segments: self.config.needed_segments(self.shape()),
             live_pages: self.map.live_pages(),
-            dead_pages: self.dead_pages.total(),
-            free_segments: self.free.total(),
-            max_ops_per_host_page: self.config.max_ops_per_host_page(&self.shape),
+            dead_pages: self.store.dead_pages(),
+            free_segments: self.store.free_segments(),
+            max_ops_per_host_page: self.config.max_ops_per_host_page(self.shape()),
             table_bytes: self.table_bytes(),
         }
     }

@@ -12,13 +12,13 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
+use super::BlockFtl;
 use super::fragile::Fragile;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
 use super::recycle::{FullLog, Recycling, RecyclingRule};
-use super::tag::{Content, Role, Tag};
-use super::{BlockFtl, Use};
+use super::tag::{Content, Role};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::Buffered;
 use crate::ftl::{FtlError, Probe};
@@ -36,9 +36,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
     pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: Recycling) -> Result<(), FtlError> {
         let live = self.map.logged_in(lbn);
-        let full = FullLog { pages: self.shape.pages, live, migrations: self.logs.get(id).migrations };
+        let full = FullLog { pages: self.shape().pages, live, migrations: self.logs.get(id).migrations };
         // A discard record, and what pads the last group of pages, must still leave room for the host.
-        let fits = live + 1 + self.shape.group < self.shape.pages;
+        let fits = live + 1 + self.shape().group < self.shape().pages;
         if fits && policy.migrates(full, self.config.costs) {
             self.migrate(lbn, id)
         } else {
@@ -74,14 +74,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     ) -> Result<Seg, FtlError> {
         // Each failure takes a segment, so this ends in `take_free` at the latest.
         let seg = loop {
-            let seg = self.take_free(most_worn)?;
+            let seg = self.store.take(most_worn)?;
             match self.copy_block(lbn, seg, 0, cause, fragile) {
                 Ok(()) => break seg,
-                Err(error) => self.put_back(seg, error)?,
+                Err(error) => self.store.put_back(seg, error)?,
             }
         };
         if cause == MergeCause::Recycle {
-            *if self.has_primaries() { &mut self.stats.folds } else { &mut self.stats.merges } += 1;
+            *if self.has_primaries() { &mut self.store.stats.folds } else { &mut self.store.stats.merges } += 1;
         }
         Ok(seg)
     }
@@ -98,7 +98,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
         match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle, &mut Fragile::default()) {
             Ok(()) => {
-                self.stats.partial_merges += 1;
+                self.store.stats.partial_merges += 1;
                 self.adopt(lbn, log.seg)
             }
             // What was copied so far is in no map, so the merge that follows reads the originals.
@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// that the host believes durable.
     fn can_merge_partially(&self, id: LogId) -> bool {
         let log = self.logs.get(id);
-        log.is_prefix() && log.next < self.shape.pages && log.next.is_multiple_of(self.shape.group)
+        log.is_prefix() && log.next < self.shape().pages && log.next.is_multiple_of(self.shape().group)
     }
 
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
@@ -122,7 +122,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         cause: MergeCause,
         fragile: &mut Fragile,
     ) -> Result<(), ErrorKind> {
-        let last = self.shape.pages - 1;
+        let last = self.shape().pages - 1;
         // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
         for offset in from..=last {
@@ -134,13 +134,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 0 => Role::MergeHead,
                 _ => Role::Plain,
             };
-            let to = self.page_in(seg, offset);
+            let to = self.store.page_in(seg, offset);
             if source.is_some() || self.lost.contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause, fragile)?;
             } else if role != Role::Plain && M::TAGGED {
                 // The first page says that a merge fills the block, and the last is the commit: neither may be a gap.
-                let seq = self.next_seq();
-                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Pad, role })?;
+                self.store.program_meta(to, &[], lpn, Content::Pad, role)?;
             } else {
                 // A gap, which the commit counts.
                 continue;
@@ -167,27 +166,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         cause: MergeCause,
         fragile: &mut Fragile,
     ) -> Result<(), ErrorKind> {
-        let seg = self.segment_of(to);
         let known_lost = self.lost.contains(lpn);
         // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
         } else if role == Role::Plain {
             // Within the chip where it can: the tag goes along, with the role and the count of the other block.
-            self.pages.copy(from, to)
+            self.store.copy(from, to)
         } else {
-            let own_seq = role.is_commit();
-            // `copy_as` takes the number of the source for any page but the commit.
-            let seq = if own_seq { self.next_seq() } else { 0 };
-            let tag = Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Data, role };
-            self.pages.copy_as(from, to, &tag, own_seq)
+            self.store.copy_as(from, to, lpn, role)
         };
         match copied {
             Ok(()) => {
                 *if cause == MergeCause::Recycle {
-                    &mut self.stats.copied_pages
+                    &mut self.store.stats.copied_pages
                 } else {
-                    &mut self.stats.wear_copies
+                    &mut self.store.stats.wear_copies
                 } += 1;
                 Ok(())
             }
@@ -198,19 +192,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
             Err(ErrorKind::Uncorrectable) => {
                 self.note_loss(lpn);
-                let seq = self.next_seq();
                 // The block lacks a page now, which its commit has to say. All others are there.
-                let role = if role == Role::Commit { Role::commit_with_gaps(self.shape.pages - 1) } else { role };
-                self.program_meta(to, &Tag { lpn, seq, erases: self.erases[seg.index()], kind: Content::Lost, role })
+                let role = if role == Role::Commit { Role::commit_with_gaps(self.shape().pages - 1) } else { role };
+                self.store.program_meta(to, &[], lpn, Content::Lost, role)
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Programs a page that holds no data.
-    pub(super) fn program_meta(&mut self, at: Ppn, tag: &Tag) -> Result<(), ErrorKind> {
-        self.stats.meta_programs += 1;
-        self.pages.program(at, &[], tag)
     }
 
     /// A committed segment is the data block of a logical block from now on; what it replaces is erased.
@@ -218,7 +205,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let old = self.map.data(lbn);
         self.map.set_data(lbn, Some(seg));
         let promoted = self.logs.in_seg(seg);
-        self.uses[seg.index()] = Use::Data(lbn);
+        self.store.use_as_data(seg, lbn);
         self.note_programmed(lbn);
         self.forget_overlay(lbn);
         if let Some(id) = promoted {
@@ -228,7 +215,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.dirty[lbn.index()] = false;
         // The commit is durable. From here on a cut or a failure leaves what a mount finds to be stale.
         if let Some(old) = old {
-            self.release(old)?;
+            self.store.release(old)?;
         }
         self.release_logs_of(lbn, None)
     }
@@ -250,7 +237,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let owned = self.logs.all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
             let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };
             let seg = self.close_log(id);
-            self.release(seg)?;
+            self.store.release(seg)?;
         }
     }
 
@@ -268,14 +255,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Ok((seg, copies)) = moved {
             // The copies are complete. Until the old segment is erased, a mount takes each page from either.
             let old = self.logs.move_to(id, seg, &held);
-            self.uses[seg.index()] = Use::Log(id);
+            self.store.use_as_log(seg, id);
             self.point_at_moved(lbn, id, &held, copies);
             self.moving = held;
             // `copy_log` has programmed a record if there was a discard.
             self.dirty[lbn.index()] = false;
-            self.stats.migrations += 1;
-            self.probe.migrated(lbn.0, copies.pages, self.logs.get(id).migrations);
-            self.release(old)?;
+            self.store.stats.migrations += 1;
+            self.store.probe_mut().migrated(lbn.0, copies.pages, self.logs.get(id).migrations);
+            self.store.release(old)?;
             return self.release_logs_of(lbn, Some(id));
         }
         self.moving = held;
@@ -285,12 +272,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Copies a logical block's logged pages to a free segment. Returns it, with how many pages are not padding.
     fn copy_to_fresh_log(&mut self, lbn: Lbn, held: &mut Vec<Lpn>) -> Result<(Seg, Copies), FtlError> {
         loop {
-            let seg = self.take_free(false)?;
+            let seg = self.store.take(false)?;
             // A try that failed has left entries.
             held.clear();
             match self.copy_log(lbn, seg, held) {
                 Ok(copies) => return Ok((seg, copies)),
-                Err(error) => self.put_back(seg, error)?,
+                Err(error) => self.store.put_back(seg, error)?,
             }
         }
     }
@@ -299,52 +286,52 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// then records of what was lost, then the discards. A record has a new number, so none may come before a copy:
     /// a mount that finds a number newer than the old log block's knows that the copies are complete.
     fn copy_log(&mut self, lbn: Lbn, seg: Seg, held: &mut Vec<Lpn>) -> Result<Copies, ErrorKind> {
-        let (erases, first) = (self.erases[seg.index()], seg.0 * self.shape.pages);
-        let tag = |held: &Vec<Lpn>, lpn, seq, kind| {
+        let first = self.store.page_in(seg, 0).0;
+        let next = |held: &Vec<Lpn>| {
             let role = if held.is_empty() { Role::LogHead } else { Role::Plain };
-            (Ppn(first + held.len() as u32), Tag { lpn, seq, erases, kind, role })
+            (Ppn(first + held.len() as u32), role)
         };
         let mut losses = Vec::new();
-        for offset in 0..self.shape.pages {
+        for offset in 0..self.shape().pages {
             let from = self.map.logged(lbn, offset);
             if !from.is_some() {
                 continue;
             }
             let lpn = self.map.join(lbn, offset);
-            let (to, head) = tag(held, lpn, 0, Content::Data);
-            let copied = match head.role {
+            let (to, role) = next(held);
+            let copied = match role {
                 _ if self.lost.contains(lpn) => Err(ErrorKind::Uncorrectable),
                 // The head says what this block is and how often it was erased. The source's tag says that of another
                 // block, or not at all.
-                Role::LogHead => self.pages.copy_as(from, to, &head, false),
-                _ => self.pages.copy(from, to),
+                Role::LogHead => self.store.copy_as(from, to, lpn, role),
+                _ => self.store.copy(from, to),
             };
             match copied {
                 Ok(()) => held.push(lpn),
                 Err(ErrorKind::Uncorrectable) => losses.push(lpn),
                 Err(error) => return Err(error),
             }
-            self.stats.copied_pages += u64::from(copied.is_ok());
+            self.store.stats.copied_pages += u64::from(copied.is_ok());
         }
         for lpn in losses {
             self.note_loss(lpn);
-            let (to, tag) = tag(held, lpn, self.next_seq(), Content::Lost);
-            self.program_meta(to, &tag)?;
+            let (to, role) = next(held);
+            self.store.program_meta(to, &[], lpn, Content::Lost, role)?;
             held.push(lpn);
         }
         let pages = held.len() as u32;
         let beginning = self.map.join(lbn, 0);
         // The record that there is goes with the old segment. Discards since then fit into the same page.
-        let has_record = self.map.logged(lbn, self.shape.pages).is_some() || self.dirty[lbn.index()];
+        let has_record = self.map.logged(lbn, self.shape().pages).is_some() || self.dirty[lbn.index()];
         if M::TAGGED && has_record {
-            let (to, tag) = tag(held, beginning, self.next_seq(), Content::Trim);
-            self.program_discards(lbn, to, &tag)?;
+            let (to, role) = next(held);
+            self.program_discards(lbn, to, role)?;
             held.push(beginning);
         }
         // A later program here must not harm the copies, since their originals are erased.
-        while !(held.len() as u32).is_multiple_of(self.shape.group) {
-            let (to, tag) = tag(held, beginning, self.next_seq(), Content::Pad);
-            self.program_meta(to, &tag)?;
+        while !(held.len() as u32).is_multiple_of(self.shape().group) {
+            let (to, role) = next(held);
+            self.store.program_meta(to, &[], beginning, Content::Pad, role)?;
             held.push(beginning);
         }
         Ok(Copies { pages, has_record: M::TAGGED && has_record })
@@ -353,7 +340,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Points the map at the pages of a log block that has moved.
     fn point_at_moved(&mut self, lbn: Lbn, id: LogId, held: &[Lpn], copies: Copies) {
         self.forget_overlay(lbn);
-        let first = self.logs.get(id).seg.0 * self.shape.pages;
+        let first = self.logs.get(id).seg.0 * self.shape().pages;
         let mut in_order = 0;
         for (page, &lpn) in (0..copies.pages).zip(held) {
             let (_, offset) = self.map.split(lpn);
@@ -362,7 +349,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             in_order += u32::from(in_order == page && offset == page);
         }
         if copies.has_record {
-            self.map.set_logged(lbn, self.shape.pages, Ppn(first + copies.pages));
+            self.map.set_logged(lbn, self.shape().pages, Ppn(first + copies.pages));
         }
         let log = self.logs.get_mut(id);
         log.live = copies.pages + u32::from(copies.has_record);

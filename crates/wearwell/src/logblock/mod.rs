@@ -47,6 +47,7 @@ mod pages;
 mod primary;
 pub mod recycle;
 mod shared;
+mod store;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -61,35 +62,15 @@ pub use view::{BlockSegment, BlockUse};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use wearwell_flash::ErrorKind;
-
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
-use crate::dead::DeadPages;
-use crate::free::FreePool;
 use crate::ftl::{FtlError, Probe};
 use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
-use crate::spread::EraseSpread;
-use crate::stats::Stats;
 use dead_blocks::DeadBlocks;
 use logs::{LogId, Logs};
 use map::{Bits, BlockMap, Lbn};
-
-/// What a segment is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Erased, and in the list of free ones.
-    Free,
-    /// Being filled, or being erased.
-    Taken,
-    /// The data block of a logical block.
-    Data(Lbn),
-    /// A log block.
-    Log(LogId),
-    /// Bad.
-    Bad,
-}
+use store::BlockStore;
 
 /// The block-mapped engine over [`Pages`].
 ///
@@ -102,9 +83,7 @@ enum Use {
 /// - three segments, or up to five, are free when a log block has been opened (`reserve`); `keep_up` restores them.
 #[derive(Debug)]
 pub struct BlockFtl<M, P = ()> {
-    pages: M,
-    shape: PagesShape,
-    probe: P,
+    store: BlockStore<M, P>,
     config: BlockConfig,
     map: BlockMap,
     logs: Logs,
@@ -114,18 +93,6 @@ pub struct BlockFtl<M, P = ()> {
     unpadded: Vec<Lbn>,
     /// The log block of the sequential stream (`fast`).
     sequential: Option<LogId>,
-    uses: Vec<Use>,
-    erases: Vec<u32>,
-    /// Segments with pages that read as erased after a power cut, but must not be programmed, or that may be unreadable
-    /// later: they are erased first, and the mark of a clean shutdown says that there are some.
-    suspect: Vec<bool>,
-    /// Segments in which a program failed.
-    condemned: Vec<Seg>,
-    free: FreePool,
-    good_segments: u32,
-    spread: EraseSpread,
-    erases_since_move: u32,
-    wear_due: bool,
     /// Logical blocks of pages that get weak.
     weak: Vec<Lbn>,
     /// Between the marks of `primary-replacement`.
@@ -142,12 +109,8 @@ pub struct BlockFtl<M, P = ()> {
     same: Vec<(Lpn, Ppn)>,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// Pages that were discarded, and logical blocks that hold nothing else.
-    dead_pages: DeadPages,
+    /// Logical blocks that hold nothing but discarded pages.
     dead: DeadBlocks,
-    /// The segment that holds the mark of a clean shutdown.
-    clean_mark: Option<Seg>,
-    seq: u64,
     buffer: WriteBuffer,
     /// A page of bytes to work in; empty where none are stored.
     scratch: Vec<u8>,
@@ -155,7 +118,6 @@ pub struct BlockFtl<M, P = ()> {
     record: Vec<u8>,
     /// Pages that a migration has moved.
     moving: Vec<Lpn>,
-    stats: Stats,
 }
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -175,16 +137,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             programmed: Bits::new(if in_place { map.blocks() * shape.pages } else { 0 }),
             unpadded: Vec::new(),
             sequential: None,
-            // What a mount leaves so is stale: see `list_stale`.
-            uses: vec![Use::Taken; shape.segments as usize],
-            erases: vec![0; shape.segments as usize],
-            suspect: vec![false; shape.segments as usize],
-            condemned: Vec::new(),
-            free: FreePool::new(shape.segments, 1),
-            good_segments: 0,
-            spread: EraseSpread::default(),
-            erases_since_move: 0,
-            wear_due: false,
             weak: Vec::new(),
             folding: false,
             dirty: vec![false; map.blocks() as usize],
@@ -193,21 +145,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             writable: Ok(()),
             same: Vec::new(),
             has_failed_writes: false,
-            dead_pages: DeadPages::new(shape.segments),
             dead: DeadBlocks::default(),
-            clean_mark: None,
-            // Greater than the number that a mount notes for a logical block without a commit.
-            seq: 1,
             buffer: WriteBuffer::new(shape.page_bytes, M::STORES),
             scratch: vec![0; bytes],
             record: vec![0; bytes],
             moving: Vec::with_capacity(shape.pages as usize),
-            stats: Stats::default(),
+            store: BlockStore::new(pages, probe, config.rules(&shape)),
             map,
-            shape,
-            probe,
             config,
-            pages,
         })
     }
 
@@ -217,62 +162,36 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(pages: M, probe: P, config: BlockConfig) -> Result<Self, MountError> {
         let mut ftl = Self::empty(pages, probe, config).map_err(|(_, error)| error)?;
-        for seg in (0..ftl.shape.segments).map(Seg) {
-            if ftl.pages.is_bad(seg)? {
-                ftl.uses[seg.index()] = Use::Bad;
-                continue;
-            }
-            // A layout without tags is not mounted, so nothing old can be believed.
-            match if M::TAGGED { ftl.pages.erase(seg) } else { Ok(()) } {
-                Ok(()) => {}
-                Err(ErrorKind::EraseFailed) => {
-                    ftl.pages.retire(seg)?;
-                    ftl.uses[seg.index()] = Use::Bad;
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            }
-            ftl.good_segments += 1;
-            ftl.add_free(seg);
-        }
-        ftl.start();
+        ftl.store.format()?;
         Ok(ftl)
-    }
-
-    /// What is left to do once all segments are known.
-    fn start(&mut self) {
-        self.spread = EraseSpread::of(self.good_erases());
-        self.stats.reset();
     }
 
     /// The pages below, to look at the chip.
     pub fn pages(&self) -> &M {
-        &self.pages
+        self.store.pages()
     }
 
     /// The pages below, to reach the chip's clock or faults. The engine does not notice what is written behind it.
     pub fn pages_mut(&mut self) -> &mut M {
-        &mut self.pages
+        self.store.pages_mut()
     }
 
     /// Gives the pages back and forgets everything else, as a power cut would.
     pub fn into_pages(self) -> M {
-        self.pages
-    }
-
-    fn next_seq(&mut self) -> u64 {
-        let seq = self.seq;
-        assert!(seq <= tag::MAX_SEQ, "sequence numbers outlast the flash");
-        self.seq += 1;
-        seq
+        self.store.into_parts().0
     }
 
     fn page_in(&self, seg: Seg, page: u32) -> Ppn {
-        Ppn(seg.0 * self.shape.pages + page)
+        self.store.page_in(seg, page)
     }
 
     fn segment_of(&self, at: Ppn) -> Seg {
-        Seg(at.0 / self.shape.pages)
+        self.store.segment_of(at)
+    }
+
+    /// What the chip is.
+    fn shape(&self) -> &PagesShape {
+        self.store.shape()
     }
 
     /// True if pages of several logical blocks lie in one log block.
@@ -293,13 +212,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a page of the logical block is lost.
     fn has_losses(&self, lbn: Lbn) -> bool {
         // Mostly nothing is lost, and no page is asked.
-        !self.lost.is_empty() && (0..self.shape.pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
+        !self.lost.is_empty() && (0..self.shape().pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
     }
 
     /// Bytes of all tables, the bitmaps among them.
     fn table_bytes(&self) -> u64 {
-        let segments = self.uses.len() * (size_of::<Use>() + size_of::<u32>() + 1);
-        let dead = self.dead_pages.table_bytes() + self.dead.table_bytes();
-        self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes() + segments as u64 + dead
+        let tables = self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes();
+        tables + self.store.table_bytes() + self.dead.table_bytes()
     }
 }

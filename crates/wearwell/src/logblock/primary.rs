@@ -9,8 +9,8 @@ use super::config::{FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT};
 use super::map::{Lbn, list};
 use super::merge::MergeCause;
 use super::pages::Pages;
-use super::tag::{Content, Role, Tag};
-use super::{BlockFtl, Scheme, Use};
+use super::tag::Role;
+use super::{BlockFtl, Scheme};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 
@@ -22,9 +22,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         loop {
             if self.map.data(lbn).is_none() && !self.map.has_overlay(lbn) {
                 self.make_room()?;
-                let seg = self.take_free(false)?;
+                let seg = self.store.take(false)?;
                 self.map.set_data(lbn, Some(seg));
-                self.uses[seg.index()] = Use::Data(lbn);
+                self.store.use_as_data(seg, lbn);
                 // The bits go by logical block, so they are still those of its last primary block.
                 self.programmed.set_all(self.places_of(lbn), false);
             }
@@ -38,14 +38,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             let id = match self.logs.current(lbn) {
-                Some(id) if self.logs.get(id).next < self.shape.pages => id,
+                Some(id) if self.logs.get(id).next < self.shape().pages => id,
                 // The fold makes one new primary block of the two, which may have room in place.
                 Some(_) => {
                     self.merge(lbn, MergeCause::Recycle)?;
                     continue;
                 }
                 // The replacement block takes one of the free segments, and the reserve has to be left behind it.
-                None if self.logs.is_full() || self.free.total() <= self.reserve() => {
+                None if self.logs.is_full() || self.store.free_segments() <= self.reserve() => {
                     self.make_room()?;
                     continue;
                 }
@@ -62,7 +62,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Bits of a logical block in `programmed`.
     pub(super) fn places_of(&self, lbn: Lbn) -> Range<u32> {
-        lbn.0 * self.shape.pages..(lbn.0 + 1) * self.shape.pages
+        lbn.0 * self.shape().pages..(lbn.0 + 1) * self.shape().pages
     }
 
     /// True if a page's own place in its primary block can be programmed.
@@ -77,13 +77,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if any page of a primary block can be programmed in its place.
     pub(super) fn has_room_in_place(&self, lbn: Lbn) -> bool {
-        let pages = self.shape.pages;
+        let pages = self.shape().pages;
         self.has_primaries() && (0..pages).any(|page| self.can_program_in_place(lbn, page))
     }
 
     /// Pages that share cells are programmed in order, so that a group can be filled before it matters.
     fn order(&self) -> ProgramOrder {
-        if self.shape.group == 1 { self.shape.order } else { ProgramOrder::Ascending }
+        if self.shape().group == 1 { self.shape().order } else { ProgramOrder::Ascending }
     }
 
     /// A primary block takes no further pages in place.
@@ -101,7 +101,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for (offset, place) in (0_u32..).zip(self.places_of(lbn)) {
             let lpn = self.map.join(lbn, offset);
             // `copy_block` programs these two, whether their pages are mapped or not.
-            let own = M::TAGGED && (offset == 0 || offset + 1 == self.shape.pages);
+            let own = M::TAGGED && (offset == 0 || offset + 1 == self.shape().pages);
             // A lost page has a record in its place, also if the map does not know the page.
             let is_held = lpn.0 < self.map.logical_pages() && (self.map.is_mapped(lpn) || self.lost.contains(lpn));
             let programmed = own || is_held;
@@ -112,16 +112,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Programs a page at its own place. False if that failed; the block has then been given up.
     fn program_in_place(&mut self, lpn: Lpn, seg: Seg, data: &[u8]) -> Result<bool, FtlError> {
         let (lbn, offset) = self.map.split(lpn);
-        let at = self.page_in(seg, offset);
+        let at = self.store.page_in(seg, offset);
         // The last page of a primary block that was written in order says that nothing is missing. Pages in a
         // replacement block would be older than this commit, and stale for a mount.
-        let complete = offset + 1 == self.shape.pages
+        let complete = offset + 1 == self.shape().pages
             && !self.map.has_overlay(lbn)
             && self.map.mapped_in(lbn) == offset
             && !self.has_losses(lbn);
         let role = if complete { Role::Commit } else { Role::InPlace };
-        let tag = Tag { lpn, seq: self.next_seq(), erases: self.erases[seg.index()], kind: Content::Data, role };
-        match self.pages.program(at, data, &tag) {
+        match self.store.program(at, data, lpn, role) {
             Ok(()) => {}
             Err(error) => {
                 // If the merge fails, too, the block takes no further page in place.
@@ -131,7 +130,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         self.lost.forget(lpn);
         self.programmed.set(lpn, true);
-        if self.shape.group > 1 {
+        if self.shape().group > 1 {
             list(&mut self.unpadded, lbn, self.map.blocks());
         }
         self.map.set_mapped(lpn, true);
@@ -144,9 +143,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn make_room(&mut self) -> Result<(), FtlError> {
         self.check_folding();
         // Each fold closes a log block or drops a dead logical block, so this ends.
-        while self.logs.is_full() || self.free.total() <= self.reserve() {
+        while self.logs.is_full() || self.store.free_segments() <= self.reserve() {
             if !self.fold_one()? {
-                return Err(self.worn_out());
+                return Err(self.store.worn_out());
             }
         }
         Ok(())
@@ -158,10 +157,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !self.has_primaries() {
             return;
         }
-        let (free, good) = (u64::from(self.free.total()) * 100, u64::from(self.good_segments));
+        let (free, good) = (u64::from(self.store.free_segments()) * 100, u64::from(self.store.good_segments()));
         if !self.folding && free < good * FOLD_BELOW_PERCENT {
             self.folding = true;
-            self.stats.cleanings += 1;
+            self.store.stats.cleanings += 1;
         } else if free >= good * FOLD_UNTIL_PERCENT || (self.logs.len() <= 1 && !self.has_dead()) {
             self.folding = false;
         }

@@ -78,7 +78,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// The shared log block with room that a stream has, or if there are as many as may be open the one written longest
     /// ago: more streams than that share them, those that write most recently with nobody.
     fn open_shared_log(&self, stream: u16) -> Option<LogId> {
-        let open = || self.logs.all().filter(|(_, log)| log.owner.is_none() && log.next < self.shape.pages);
+        let open = || self.logs.all().filter(|(_, log)| log.owner.is_none() && log.next < self.shape().pages);
         let own = open().find(|(_, log)| log.stream == stream);
         let is_most = open().count() as u32 >= self.most_open();
         let any = || open().filter(|_| is_most).min_by_key(|(_, log)| log.used);
@@ -97,7 +97,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a segment can be taken for a log block, or for pages of a logical block that has no data block yet: each
     /// of those takes one when it is merged, and frees none.
     fn has_room_for_log(&self) -> bool {
-        self.free.total() > self.reserve() + self.map.without_data()
+        self.store.free_segments() > self.reserve() + self.map.without_data()
     }
 
     /// Empties the log block written longest ago.
@@ -108,7 +108,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         match oldest {
             Some((id, None)) => self.reclaim(id),
             Some((id, Some(owner))) => self.merge_log(owner, id),
-            None => Err(self.worn_out()),
+            None => Err(self.store.worn_out()),
         }
     }
 
@@ -119,8 +119,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // A merge closes only log blocks with an owner, so this one stays open.
         for page in 0..self.logs.held(id).len() {
             let (lbn, offset) = self.map.split(self.logs.held(id)[page]);
-            let at = self.page_in(seg, page as u32);
-            let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape.pages) == at;
+            let at = self.store.page_in(seg, page as u32);
+            let is_live = self.map.logged(lbn, offset) == at || self.map.logged(lbn, self.shape().pages) == at;
             // Asked for each page anew, since the merges before have changed the map.
             if !is_live && !self.dirty[lbn.index()] {
                 continue;
@@ -132,6 +132,6 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.logs.close_to_appends(id);
         self.pad()?;
         self.close_log(id);
-        self.release(seg)
+        self.store.release(seg)
     }
 }

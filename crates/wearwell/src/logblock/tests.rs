@@ -47,11 +47,11 @@ fn discard(ftl: &mut Small, lpn: u32) {
 fn record(ftl: &mut Small, kind: Content) -> (Lpn, [u8; 512]) {
     let mut found = Vec::new();
     for at in (0..RamNand::SMALL.pages() as u32).map(Ppn) {
-        if let TagRead::Tag(tag) = ftl.pages.tag(at).expect("nothing fails")
+        if let TagRead::Tag(tag) = ftl.pages_mut().tag(at).expect("nothing fails")
             && tag.kind == kind
         {
             let mut record = [0; 512];
-            ftl.pages.read(at, &mut record).expect("it was written");
+            ftl.pages_mut().read(at, &mut record).expect("it was written");
             found.push((tag.lpn, record));
         }
     }

@@ -45,7 +45,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for index in 0..recovery.commits.len() {
             let seg = recovery.commits[index].seg;
             // The first and the last page of a data block never say the capacity.
-            for page in 1..self.shape.pages - 1 {
+            for page in 1..self.shape().pages - 1 {
                 if recovery.capacity.is_sure {
                     return Ok(());
                 }

@@ -8,10 +8,11 @@ use wearwell_flash::ErrorKind;
 use super::{Block, Commit, Found, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
+use crate::logblock::BlockFtl;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
+use crate::logblock::store::Use;
 use crate::logblock::tag::{Content, Role};
-use crate::logblock::{BlockFtl, Use};
 use crate::page::MountError;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -118,7 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a data block has a copy of each page of another one, but for that with the commit.
     fn has_all_of(&mut self, seg: Seg, other: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
-        for page in 0..self.shape.pages - 1 {
+        for page in 0..self.shape().pages - 1 {
             let TagRead::Tag(held) = self.read_tag(self.page_in(other, page), recovery)? else { continue };
             let copy = self.read_tag(self.page_in(seg, page), recovery)?;
             if held.kind == Content::Data && !matches!(copy, TagRead::Tag(tag) if tag.is_copy_of(&held)) {
@@ -185,7 +186,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
         self.map.set_data(lbn, Some(seg));
-        self.uses[seg.index()] = Use::Data(lbn);
+        self.store.use_as_data(seg, lbn);
     }
 
     /// Chooses the newest copy of every page.
@@ -195,18 +196,19 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in &recovery.scanned {
             let is_undone = scanned.what == Block::Undone;
             // The first page that shares cells with the commit.
-            let commit_group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
+            let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
             // In a primary block a cut may have hit a page that was programmed into a gap, where nothing was before.
             let may_lose = scanned.what == Block::Whole || scanned.what == Block::Holes && !self.has_primaries();
             let programmed = scanned.programmed();
             // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.
-            let settled = if programmed == self.shape.pages { programmed } else { (programmed - 1) / self.shape.group };
+            let settled =
+                if programmed == self.shape().pages { programmed } else { (programmed - 1) / self.shape().group };
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 let at = self.page_in(scanned.seg, page);
                 let rank = Rank {
                     trusted: scanned.what.is_trusted(),
-                    settled: page < settled * self.shape.group,
+                    settled: page < settled * self.shape().group,
                     newest: scanned.newest,
                     programmed,
                 };
@@ -221,7 +223,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
                     TagRead::Unreadable if may_lose => {
-                        let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
+                        let Use::Data(lbn) = self.store.used(scanned.seg) else { continue };
                         Found { lpn: self.map.join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
                     }
                     _ => continue,
@@ -282,7 +284,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut alone = Vec::new();
         for merged in recovery.undone() {
             if self.is_alone(merged, recovery)? {
-                alone.push(self.page_in(merged.seg, self.shape.pages - 1));
+                alone.push(self.page_in(merged.seg, self.shape().pages - 1));
             }
         }
         Ok(alone)
@@ -298,7 +300,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 let counts = tag.kind == Content::Trim
                     && lbn.0 < self.map.blocks()
                     && tag.seq > recovery.committed[lbn.index()]
-                    && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
+                    && !matches!(self.store.used(scanned.seg), Use::Data(_));
                 if counts {
                     records.push(Record { lbn, seq: tag.seq, at: self.page_in(scanned.seg, page) });
                 }
@@ -314,7 +316,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn apply_discards(&mut self, records: &[Record], recovery: &mut Recovery) -> Result<(), MountError> {
         for &Record { lbn, seq, at } in records {
             let mut record = core::mem::take(&mut self.record);
-            let read = self.pages.read(at, &mut record);
+            let read = self.store.read(at, &mut record);
             // A cut may have hit the record: the mount begins anew without it.
             if read.is_err() && recovery.fragile.contains(at) {
                 recovery.fragile.note_faded(at);
@@ -330,7 +332,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.report.lost_discards += u32::from(read.is_err());
             // The record is live like a page, so that its log block is not recycled without it.
             if let Some(id) = self.logs.of_page(at) {
-                self.map.set_logged(lbn, self.shape.pages, at);
+                self.map.set_logged(lbn, self.shape().pages, at);
                 self.logs.get_mut(id).live += 1;
             }
         }
@@ -352,7 +354,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         for (seq, at) in found {
             let mut record = core::mem::take(&mut self.record);
-            let read = self.pages.read(at, &mut record);
+            let read = self.store.read(at, &mut record);
             for lbn in (0..self.map.blocks()).filter(|&lbn| read.is_ok() && has_bit(&record, lbn as usize)).map(Lbn) {
                 for lpn in self.map.range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
                     self.forget_page(Lpn(lpn));

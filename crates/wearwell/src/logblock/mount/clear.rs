@@ -9,37 +9,37 @@ use wearwell_flash::ErrorKind;
 use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
+use crate::logblock::BlockFtl;
 use crate::logblock::logs::Logs;
 use crate::logblock::map::{BlockMap, Lbn};
 use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
+use crate::logblock::store::Use;
 use crate::logblock::tag::{Content, Tag};
-use crate::logblock::{BlockFtl, Use};
-use crate::spread::EraseSpread;
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Makes the tables of log blocks, large enough for those from which a page was chosen, or which hold the last
     /// discard record of a logical block.
     pub(super) fn open_logs(&mut self, recovery: &Recovery, copies: &[Found], records: &[Record]) {
-        let mut used = vec![false; self.shape.segments as usize];
+        let mut used = vec![false; self.shape().segments as usize];
         for at in copies.iter().map(|copy| copy.at).chain(records.iter().map(|record| record.at)) {
             used[self.segment_of(at).index()] = true;
         }
         let is_log =
-            |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.uses[scanned.seg.index()], Use::Data(_));
+            |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.store.used(scanned.seg), Use::Data(_));
         let mut logs: Vec<&Scanned> = recovery.scanned.iter().filter(is_log).collect();
         // The one written last becomes the current one of its logical block.
         logs.sort_by_key(|scanned| (scanned.newest, scanned.what.is_trusted()));
-        let (found, most) = (logs.len() as u32, self.config.most_log_blocks(&self.shape));
+        let (found, most) = (logs.len() as u32, self.config.most_log_blocks(self.shape()));
         // Each page of a shared log block may be of another logical block.
         let overlays =
-            self.config.overlays(&self.shape).max(found * if self.shares_logs() { self.shape.pages } else { 1 });
-        let mut map = BlockMap::new(self.config.logical_pages, self.shape.pages, overlays.min(self.map.blocks()));
+            self.config.overlays(self.shape()).max(found * if self.shares_logs() { self.shape().pages } else { 1 });
+        let mut map = BlockMap::new(self.config.logical_pages, self.shape().pages, overlays.min(self.map.blocks()));
         map.take_blocks_of(&self.map);
         self.map = map;
         // There may be more than the configuration allows. They are served, and no other is opened before they are
         // fewer.
-        self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
+        self.logs = Logs::new(found.max(most), most, self.shape().segments, self.map.blocks(), self.shape().pages);
         for scanned in logs {
             self.open_found_log(scanned, recovery);
         }
@@ -65,13 +65,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             self.logs.append(id, lpn);
         }
-        self.uses[scanned.seg.index()] = Use::Log(id);
+        self.store.use_as_log(scanned.seg, id);
         let log = self.logs.get_mut(id);
         log.in_order = in_order;
         if !recovery.continues || !scanned.what.is_trusted() {
             // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades
             // later. That may have been an earlier cut: nothing tells which page it was.
-            self.suspect[scanned.seg.index()] = true;
+            self.store.suspect(scanned.seg);
             self.logs.close_to_appends(id);
         }
     }
@@ -91,12 +91,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         for scanned in &recovery.scanned {
-            let Use::Data(lbn) = self.uses[scanned.seg.index()] else { continue };
+            let Use::Data(lbn) = self.store.used(scanned.seg) else { continue };
             self.note_programmed_tags(lbn, &scanned.tags);
             // Which pages were being programmed is not known: after a cut, none are.
             if !recovery.continues {
                 // Asked before the block is closed, behind which none has room.
-                self.suspect[scanned.seg.index()] = self.has_room_in_place(lbn);
+                if self.has_room_in_place(lbn) {
+                    self.store.suspect(scanned.seg);
+                }
                 self.close_primary(lbn);
             }
         }
@@ -117,11 +119,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
         // Their counts are not known. With 0, wear leveling would take them for new.
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
-            self.erases[seg.index()] = mean;
+            self.store.found_erases(seg, mean);
         }
-        self.spread = EraseSpread::of(self.good_erases());
+        self.store.start();
         match recovery.mark {
-            Some(mark) if recovery.report.clean => self.clean_mark = Some(mark.seg),
+            Some(mark) if recovery.report.clean => self.store.found_clean_mark(mark.seg),
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
@@ -140,10 +142,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
         // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
-            self.prepare()?;
+            self.store.prepare()?;
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
-            self.release(*seg)?;
+            self.store.release(*seg)?;
         }
         self.clear_dead(recovery)?;
         self.record_missing(recovery)?;
@@ -154,7 +156,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Ok(());
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
-            self.release(*seg)?;
+            self.store.release(*seg)?;
         }
         self.leave_passed_over(&passed_over)?;
         self.restore_after_failures()
@@ -167,12 +169,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let undone = recovery.doubted.iter().copied().find(|lbn| suspects.contains(lbn));
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
-            self.suspect[seg.index()] |= !recovery.continues;
+            if !recovery.continues {
+                self.store.suspect(seg);
+            }
             if undone.is_some() && recovery.unreadable.iter().any(|scanned| scanned.seg == seg) {
                 recovery.stale.push((seg, undone));
                 recovery.spare.push(seg);
             } else {
-                self.add_free(seg);
+                self.store.add_free(seg);
             }
         }
     }
@@ -195,7 +199,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Restores the reserve, so that failures that come between cuts do not add up.
     pub(super) fn restore_after_failures(&mut self) -> Result<(), FtlError> {
         while self.lacks_reserve() {
-            self.prepare()?;
+            self.store.prepare()?;
             match self.restore_reserve() {
                 Ok(()) => {}
                 // All that was found is served. The next write says it again.
@@ -214,7 +218,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.scanned.iter().partition(|scanned| scanned.what == Block::Undone);
         for scanned in undone.into_iter().chain(others) {
             // A data block, or a log block from which a page was chosen.
-            if self.uses[scanned.seg.index()] != Use::Taken {
+            if self.store.used(scanned.seg) != Use::Taken {
                 continue;
             }
             // Spec B13.1, B13.2.
@@ -226,7 +230,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Spec B13.6, B13.8.
-                let is_settled = scanned.programmed() <= self.shape.group
+                let is_settled = scanned.programmed() <= self.shape().group
                     || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(at));
                 let goes = is_settled && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
                 if !goes && (is_settled || self.is_copied(scanned, recovery, |_| true)) {
@@ -284,7 +288,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// without its sources (Spec B8.5), and with it what it has lost.
     fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
-        let Use::Data(lbn) = self.uses[last.index()] else { return Ok(false) };
+        let Use::Data(lbn) = self.store.used(last) else { return Ok(false) };
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
             let (owner, offset) = self.map.split(tag.lpn);
@@ -320,7 +324,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page holds a copy of another.
     fn is_copied_at(&mut self, at: Ppn, tag: &Tag) -> Result<bool, ErrorKind> {
-        Ok(matches!(self.pages.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)))
+        Ok(matches!(self.store.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)))
     }
 
     /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.
@@ -344,7 +348,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
     /// logical block is merged twice, and without them there was room for that (Spec B13.1, B13.2, B13.7, B13.8).
     fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        while self.free.total() < 2 && self.give_up_spare(recovery)? {}
+        while self.store.free_segments() < 2 && self.give_up_spare(recovery)? {}
         Ok(())
     }
 
@@ -354,7 +358,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
             if let Some(at) = recovery.stale.iter().position(is_kept) {
                 recovery.stale.remove(at);
-                self.release(seg)?;
+                self.store.release(seg)?;
                 return Ok(true);
             }
         }
@@ -397,7 +401,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if recovery.records.is_empty() {
             return Ok(());
         }
-        self.prepare()?;
+        self.store.prepare()?;
         // Rule 6.
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
@@ -416,7 +420,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             cleared?;
         }
         // Last of all: until the blocks are erased, only the records say that they are dead.
-        recovery.records.iter().try_for_each(|records| self.release(records.seg))
+        recovery.records.iter().try_for_each(|records| self.store.release(records.seg))
     }
 
     /// Merges logical blocks with pages that a cut may have hit. If no block is left to merge to, what can be read
@@ -448,7 +452,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         // Spec B13.7.
         self.give_up_spares(recovery)?;
-        while self.free.total() == 0 && self.good_segments >= self.config.needed_segments(&self.shape) {
+        while self.store.free_segments() == 0 && !self.store.is_worn_out() {
             let is_stale = |scanned: &&Scanned| {
                 recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())
             };
@@ -457,7 +461,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
             // It is erased here, and must not be a second time.
             recovery.stale.retain(|&(stale, _)| stale != seg);
-            self.release(seg)?;
+            self.store.release(seg)?;
         }
         Ok(())
     }
@@ -484,8 +488,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !stays(*seg);
         let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
         recovery.stale = others;
-        older.iter().try_for_each(|(seg, _)| self.release(*seg))?;
-        self.release(first)
+        older.iter().try_for_each(|(seg, _)| self.store.release(*seg))?;
+        self.store.release(first)
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts. Of the others it notes which
@@ -499,7 +503,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             // There is no room to copy the page. If it has faded, the mount begins anew without it.
-            found = match self.pages.read(at, &mut held) {
+            found = match self.store.read(at, &mut held) {
                 Ok(_) => self.note_same(lpn, at, &held, recovery),
                 Err(_) => {
                     recovery.fragile.note_faded(at);
@@ -527,12 +531,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let (_, offset) = self.map.split(lpn);
         for &(seg, _) in &recovery.stale {
             let at = self.page_in(seg, offset);
-            if !others.contains(&at) && is_version(&self.pages.tag(at).map_err(FtlError::Chip)?) {
+            if !others.contains(&at) && is_version(&self.store.tag(at).map_err(FtlError::Chip)?) {
                 others.push(at);
             }
         }
         let mut page = vec![0; held.len()];
-        others.retain(|&at| at != chosen && self.pages.read(at, &mut page).is_ok() && page == held);
+        others.retain(|&at| at != chosen && self.store.read(at, &mut page).is_ok() && page == held);
         self.same.extend(others.into_iter().map(|at| (lpn, at)));
         Ok(())
     }
@@ -543,7 +547,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B12.1.
         let mut suspects = recovery.doubted.clone();
         // Spec B12.2.
-        let last = recovery.last.map(|(_, at)| self.uses[self.segment_of(at).index()]);
+        let last = recovery.last.map(|(_, at)| self.store.used(self.segment_of(at)));
         if let Some(Use::Data(lbn)) = last {
             suspects.push(lbn);
         }
@@ -566,11 +570,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
         let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));
-        let held = logs.flat_map(|id| (self.logs.get(id).seg.0 * self.shape.pages..).zip(self.logs.held(id)));
+        let held = logs.flat_map(|id| (self.logs.get(id).seg.0 * self.shape().pages..).zip(self.logs.held(id)));
         let live = held.filter_map(|(at, &lpn)| {
             let (lbn, offset) = self.map.split(lpn);
             // The place behind the last page is that of the discard record.
-            let counts = [offset, self.shape.pages].iter().any(|&place| self.map.logged(lbn, place) == Ppn(at));
+            let counts = [offset, self.shape().pages].iter().any(|&place| self.map.logged(lbn, place) == Ppn(at));
             counts.then_some(lbn)
         });
         live.collect()

@@ -29,7 +29,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Each round takes a commit away, or is the last one.
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
-            let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape.pages - 1));
+            let (seg, last_page) = (commit.seg, self.page_in(commit.seg, self.shape().pages - 1));
             // Spec B13.4.
             if self.is_third(&commit, recovery)? {
                 recovery.stale.push((seg, None));
@@ -39,7 +39,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Spec B8.1.
             if !self.is_harmed(&commit, recovery)? {
                 // Spec B12.5.
-                let pages = (0..self.shape.pages).map(|page| self.page_in(seg, page));
+                let pages = (0..self.shape().pages).map(|page| self.page_in(seg, page));
                 recovery.fragile.extend(pages.filter(|at| !recovery.faded.contains(at)));
                 recovery.commits.push(commit);
                 break;
@@ -111,7 +111,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a page of a block with a commit cannot be read.
     pub(super) fn has_gaps(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<bool, MountError> {
         // All but the last, which is the commit and was read.
-        self.any_reads(TagRead::Unreadable, seg, self.shape.pages - 1, recovery)
+        self.any_reads(TagRead::Unreadable, seg, self.shape().pages - 1, recovery)
     }
 
     /// True if one of the first `pages` pages of a block reads `so`.
@@ -163,8 +163,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
             let end = scanned.programmed();
             // Of a merge it may be what cut erases have left: any page of it may fade.
-            let first = if scanned.lacks_commit() { 0 } else { (end - 1) / self.shape.group * self.shape.group };
-            let is_full = end.is_multiple_of(self.shape.group) || end == self.shape.pages;
+            let first = if scanned.lacks_commit() { 0 } else { (end - 1) / self.shape().group * self.shape().group };
+            let is_full = end.is_multiple_of(self.shape().group) || end == self.shape().pages;
             if !is_full || scanned.tags[first as usize..end as usize].contains(&TagRead::Unreadable) {
                 recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
             }
@@ -190,7 +190,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn last_shared<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = Ppn> + 'a {
         recovery.scanned.iter().filter(|scanned| self.is_shared(scanned)).flat_map(|scanned| {
             let end = scanned.programmed();
-            ((end - 1) / self.shape.group * self.shape.group..end).map(|page| self.page_in(scanned.seg, page))
+            ((end - 1) / self.shape().group * self.shape().group..end).map(|page| self.page_in(scanned.seg, page))
         })
     }
 
@@ -224,7 +224,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 continue;
             }
             let Some(data) = self.map.data(lbn) else { continue };
-            match self.pages.tag(self.page_in(data, offset))? {
+            match self.store.tag(self.page_in(data, offset))? {
                 TagRead::Tag(copy) if copy.seq < tag.seq => return Ok(true),
                 TagRead::Erased => return Ok(true),
                 _ => {}
@@ -236,7 +236,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A page, and those before it that share cells with it.
     fn group_of(&self, at: Ppn) -> impl Iterator<Item = Ppn> + use<M, P> {
         // Groups are counted from the beginning of a block, whose pages need not be a multiple of them.
-        let first = at.0 - at.0 % self.shape.pages % self.shape.group;
+        let first = at.0 - at.0 % self.shape().pages % self.shape().group;
         (first..=at.0).map(Ppn)
     }
 
@@ -244,7 +244,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// is so after it.
     fn last_programmed(&self, recovery: &Recovery) -> Option<(u64, Ppn)> {
         let commits =
-            recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape.pages - 1)));
+            recovery.commits.iter().map(|commit| (commit.seq, self.page_in(commit.seg, self.shape().pages - 1)));
         greatest(commits.chain(self.last_appended(recovery, |_| true)))
     }
 
@@ -286,7 +286,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if the last commit does not count: a page of its group cannot be read, or of a merge any page, since a
     /// mount that found such a commit may have begun to erase it.
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
-        let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape.pages - 1));
+        let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape().pages - 1));
         let head_tag = self.read_tag(head, recovery)?;
         let is_merge = matches!(head_tag, TagRead::Tag(tag) if tag.role == Role::MergeHead);
         let is_appended = !is_merge && matches!(head_tag, TagRead::Tag(_));
@@ -317,7 +317,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let merged = self.read_tags(commit.seg, Block::Undone, recovery)?;
         // What a cut in a log block has harmed is gone, too. What an erase has taken from another merge was no source.
         let logs = recovery.scanned.iter().filter(|scanned| !scanned.is_merge());
-        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape.group);
+        let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape().group);
         let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
         // Spec B8.6. If the commit of another block has faded, there was an older one.
         let is_never_there = |page: u32| gone.is_empty() && !has_version(self.map.join(commit.lbn, page), recovery);
@@ -371,7 +371,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// be read before the group has decayed. With an older commit beside it that proves nothing, since a mount may have
     /// begun to erase the third block of three; nor with one that cannot be read any more.
     fn has_whole_group(&self, merged: &Scanned, is_never_there: impl Fn(u32) -> bool) -> bool {
-        let group = (self.shape.pages - 1) / self.shape.group * self.shape.group;
+        let group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
         (group..).zip(&merged.tags[group as usize..]).all(|(page, tag)| match tag {
             TagRead::Tag(_) => true,
             TagRead::Erased => is_never_there(page),
@@ -386,13 +386,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let is_version =
             |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
         let (mut copied, mut page) = (vec![0; self.record.len()], vec![0; self.record.len()]);
-        let last = self.page_in(merged.seg, self.shape.pages - 1);
+        let last = self.page_in(merged.seg, self.shape().pages - 1);
         // The record of a loss has no data that could tell.
         if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
             return Ok(false);
         }
         // A complete data block that the merge has read was not scanned. It has the page in the same place.
-        let data = self.map.data(self.map.split(commit.lpn).0).map(|data| self.page_in(data, self.shape.pages - 1));
+        let data = self.map.data(self.map.split(commit.lpn).0).map(|data| self.page_in(data, self.shape().pages - 1));
         let mut others: Vec<Ppn> = data.into_iter().collect();
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what != Block::Undone) {
             let versions = (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag));
@@ -409,7 +409,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a page's data. False if it cannot be read.
     fn is_read(&mut self, at: Ppn, page: &mut [u8]) -> Result<bool, MountError> {
-        match self.pages.read(at, page) {
+        match self.store.read(at, page) {
             Ok(_) => Ok(true),
             Err(ErrorKind::Uncorrectable) => Ok(false),
             Err(error) => Err(error.into()),
@@ -427,7 +427,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     ) -> Result<u32, MountError> {
         let mut gone = 0;
         // The last page is the commit. It has a number of its own, and is a copy of none.
-        for page in 0..self.shape.pages - 1 {
+        for page in 0..self.shape().pages - 1 {
             // What is older than the old commit can only come from its block.
             let is_copy = |tag| matches!(tag, TagRead::Tag(tag) if tag.seq < old_seq);
             if !matches!(self.read_tag(self.page_in(old, page), recovery)?, TagRead::Tag(_))

@@ -23,7 +23,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if !scanned.tags.contains(&TagRead::Unreadable) {
                 continue;
             }
-            self.suspect[scanned.seg.index()] = true;
+            self.store.suspect(scanned.seg);
             // Spec B14.
             if recovery.continues {
                 recovery.report.incomplete_segments += 1;
@@ -44,7 +44,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         };
         let pages = match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
             Some(lbn) if is_in_place => {
-                let gone = (0..self.shape.pages).filter(|&page| scanned.tags[page as usize] == TagRead::Unreadable);
+                let gone = (0..self.shape().pages).filter(|&page| scanned.tags[page as usize] == TagRead::Unreadable);
                 return gone
                     .map(|page| self.map.join(lbn, page))
                     .filter(|lpn| lpn.0 < self.map.logical_pages())
@@ -65,7 +65,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if missing.is_empty() {
                 continue;
             }
-            self.prepare()?;
+            self.store.prepare()?;
             // Many logical blocks may get their first data block here.
             if recovery.report.clean {
                 self.restore_after_failures()?;

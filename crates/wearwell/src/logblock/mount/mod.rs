@@ -81,8 +81,9 @@ use capacity::CapacityCheck;
 use super::fragile::Fragile;
 use super::map::{BlockMap, Lbn};
 use super::pages::{Pages, TagRead};
+use super::store::Use;
 use super::tag::{Content, MAX_SEQ, Role, Tag};
-use super::{BlockConfig, BlockFtl, Use};
+use super::{BlockConfig, BlockFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
 use crate::page::{IMPLAUSIBLE_ERASES, MountError, MountReport};
@@ -366,9 +367,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 (Err(_), Some(at)) => {
                     faded = recovery.faded;
                     faded.push(at);
-                    (pages, probe) = (ftl.pages, ftl.probe);
+                    (pages, probe) = ftl.store.into_parts();
                 }
-                (Err(error), None) => return Err((ftl.pages, error)),
+                (Err(error), None) => return Err((ftl.into_pages(), error)),
             }
         }
     }
@@ -377,7 +378,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if !M::TAGGED {
             return Err(MountError::NoRecords);
         }
-        for seg in (0..self.shape.segments).map(Seg) {
+        for seg in (0..self.shape().segments).map(Seg) {
             self.look_at(seg, recovery)?;
         }
         // Only a chip without a block of ours is read as a whole.
@@ -387,7 +388,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
-        self.seq = recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)) + 1;
+        self.store.found_seq(recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)));
         if !recovery.report.clean {
             self.find_last(recovery)?;
         }
@@ -406,7 +407,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.apply_dead(recovery)?;
         self.note_missing(recovery);
         self.clear(recovery)?;
-        self.stats.reset();
+        self.store.stats.reset();
         Ok(())
     }
 
@@ -414,15 +415,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// that cannot be read, but none that reads well and has no tag: the chip holds somebody else's data then.
     fn is_blank(&mut self) -> Result<bool, MountError> {
         let mut is_blank = true;
-        for seg in (0..self.shape.segments).map(Seg) {
-            if self.uses[seg.index()] == Use::Bad {
+        for seg in (0..self.shape().segments).map(Seg) {
+            if self.store.used(seg) == Use::Bad {
                 continue;
             }
-            for page in 0..self.shape.pages {
+            for page in 0..self.shape().pages {
                 let at = self.page_in(seg, page);
                 // The tag first: a page that a cut has hit may read well once.
-                let is_ours = matches!(self.pages.tag(at)?, TagRead::Tag(_));
-                match self.pages.is_blank(at)? {
+                let is_ours = matches!(self.store.tag(at)?, TagRead::Tag(_));
+                match self.store.is_blank(at)? {
                     Some(true) => {}
                     Some(false) if !is_ours => return Err(MountError::Foreign),
                     Some(false) | None => is_blank = false,
@@ -435,12 +436,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Finds out what a block is.
     fn look_at(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<(), MountError> {
         // Spec B1.
-        if self.pages.is_bad(seg)? {
-            self.uses[seg.index()] = Use::Bad;
+        if self.store.find_bad(seg)? {
             return Ok(());
         }
-        self.good_segments += 1;
-        let last_page = self.page_in(seg, self.shape.pages - 1);
+        let last_page = self.page_in(seg, self.shape().pages - 1);
         // The last page first: of a data block that lacks none, it is the only one that is read.
         let last = self.read_tag(last_page, recovery)?;
         if let TagRead::Tag(tag) = last
@@ -448,13 +447,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         {
             let (lbn, offset) = self.map.split(tag.lpn);
             // A damaged tag may name any page. Its block is scanned.
-            if lbn.0 < self.map.blocks() && offset + 1 == self.shape.pages {
+            if lbn.0 < self.map.blocks() && offset + 1 == self.shape().pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 let mut holes = None;
                 if let Role::CommitHoles { held } = tag.role {
                     let mut scanned = self.read_tags(seg, Block::Holes, recovery)?;
-                    scanned.keep(self.shape.pages - 1, tag);
+                    scanned.keep(self.shape().pages - 1, tag);
                     match scanned.tags[0] {
                         // Since version 3 such a commit has no erase count, but the first page does (decision 19).
                         _ if tag.says_erases() => {}
@@ -537,9 +536,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn read_tags(&mut self, seg: Seg, what: Block, recovery: &mut Recovery) -> Result<Scanned, MountError> {
-        let mut tags = Vec::with_capacity(self.shape.pages as usize);
+        let mut tags = Vec::with_capacity(self.shape().pages as usize);
         let mut newest = 0;
-        for page in 0..self.shape.pages {
+        for page in 0..self.shape().pages {
             let at = self.page_in(seg, page);
             let tag = self.read_tag(at, recovery)?;
             if let TagRead::Tag(tag) = tag {
@@ -553,7 +552,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
-        let (tag, segment) = (self.pages.tag(at)?, self.segment_of(at));
+        let (tag, segment) = (self.store.tag(at)?, self.segment_of(at));
         recovery.capacity.look_at(&tag, segment, &self.map)?;
         Ok(match tag {
             // Spec B6.
@@ -570,7 +569,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
         // `NO_ERASES` is greater, too: a tag that says no count is passed over.
         if tag.erases < IMPLAUSIBLE_ERASES {
-            self.erases[seg.index()] = tag.erases;
+            self.store.found_erases(seg, tag.erases);
             recovery.known_erases += u64::from(tag.erases);
             recovery.known_blocks += 1;
         }
