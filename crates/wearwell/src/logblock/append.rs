@@ -16,7 +16,7 @@ use crate::ftl::{FtlError, Probe};
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Writes a page.
     pub(super) fn put_page(&mut self, lpn: Lpn, data: &[u8], stream: u16) -> Result<(), FtlError> {
-        debug_assert!(lpn.0 < self.map.logical_pages());
+        debug_assert!(lpn.0 < self.index.map().logical_pages());
         self.writable?;
         if self.store.is_worn_out() {
             return Err(self.store.worn_out());
@@ -24,7 +24,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.store.prepare()?;
         self.leave_condemned()?;
         // The next record of dead blocks will be newer than this page, and must not name its logical block any more.
-        self.revive(self.map.split(lpn).0)?;
+        self.revive(self.index.map().split(lpn).0)?;
         // One piece of work for each host page, so that the wait of a command is bounded.
         self.keep_up()?;
         let written = match self.config.scheme {
@@ -73,7 +73,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if blocks that went bad have used up the reserve, and there are log blocks to restore it from.
     pub(super) fn lacks_reserve(&self) -> bool {
-        self.store.free_segments() < self.reserve() && (self.logs.len() > 0 || self.has_dead())
+        self.store.free_segments() < self.reserve() && (self.index.logs().len() > 0 || self.has_dead())
     }
 
     /// Recycles a log block to gain a free segment.
@@ -88,17 +88,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// `log-block`: every logical block has a log block of its own (Lee '07, section 3).
     fn put_in_own_log(&mut self, lpn: Lpn, data: &[u8], policy: Recycling) -> Result<(), FtlError> {
-        let (lbn, _) = self.map.split(lpn);
+        let (lbn, _) = self.index.map().split(lpn);
         // A round without an append recycles or evicts a log block, or loses a segment for good. So this ends.
         loop {
-            let id = match self.logs.current(lbn) {
-                Some(id) if self.logs.get(id).next < self.shape().pages => id,
+            let id = match self.index.logs().current(lbn) {
+                Some(id) if self.index.logs().get(id).next < self.shape().pages => id,
                 Some(id) => {
                     self.recycle(lbn, id, policy)?;
                     continue;
                 }
                 // The log block takes one of the free segments, and the reserve has to be left behind it.
-                None if self.logs.is_full() || self.store.free_segments() <= self.reserve() => {
+                None if self.index.logs().is_full() || self.store.free_segments() <= self.reserve() => {
                     self.evict()?;
                     continue;
                 }
@@ -116,7 +116,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if self.drop_dead()? {
             return Ok(());
         }
-        let oldest = self.logs.all().min_by_key(|(_, log)| log.used);
+        let oldest = self.index.logs().all().min_by_key(|(_, log)| log.used);
         // Without a log block there is nothing that a merge could gain.
         let Some((id, Some(lbn))) = oldest.map(|(id, log)| (id, log.owner)) else { return Err(self.store.worn_out()) };
         self.merge_log(lbn, id)
@@ -124,7 +124,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     pub(super) fn open_log(&mut self, owner: Option<Lbn>) -> Result<LogId, FtlError> {
         let seg = self.store.take(false)?;
-        let id = self.logs.open(seg, owner);
+        let id = self.index.open_log(seg, owner);
         self.store.use_as_log(seg, id);
         Ok(id)
     }
@@ -133,14 +133,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// block in order becomes the data block with its last page: a switch merge (Lee '07, section 3). False if the
     /// program failed; the log block has then been emptied and given up.
     pub(super) fn append(&mut self, id: LogId, lpn: Lpn, data: &[u8]) -> Result<bool, FtlError> {
-        // The state before this page: the match and the counts below compare with it.
-        let log = *self.logs.get(id);
-        let (lbn, offset) = self.map.split(lpn);
+        let log = *self.index.logs().get(id);
+        let (lbn, offset) = self.index.map().split(lpn);
         let is_next = log.owner == Some(lbn) && offset == log.next;
         let switches = is_next && log.is_prefix() && offset + 1 == self.shape().pages && self.switches();
         let role = match log.next {
             // In place of a lost page the block has a record. Only behind such a commit does a mount look at each page.
-            _ if switches && self.has_losses(lbn) => Role::commit_with_gaps(offset),
+            _ if switches && self.index.has_losses(lbn) => Role::commit_with_gaps(offset),
             _ if switches => Role::Commit,
             0 => Role::LogHead,
             _ => Role::Plain,
@@ -151,14 +150,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return self.give_up_log(id, error).map(|()| false),
         }
         // The page is durable, so the tables may change. A program that failed has left the older copy in the map.
-        self.lost.forget(lpn);
-        self.logs.append(id, lpn);
-        self.map.set_mapped(lpn, true);
-        let old = self.map.set_logged(lbn, offset, at);
-        self.count_stale(old);
-        let grown = self.logs.get_mut(id);
-        grown.live += 1;
-        grown.in_order += u32::from(is_next && log.in_order == log.next);
+        self.index.append(id, lpn);
         if switches {
             self.store.stats.switch_merges += 1;
             // An error from here on finds the page written: `drop_if_written` sees to that.
@@ -177,8 +169,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     #[cold]
     pub(super) fn give_up_log(&mut self, id: LogId, error: ErrorKind) -> Result<(), FtlError> {
         // Closed first: emptying a shared log block pads the others, and must not program behind the page that failed.
-        self.logs.close_to_appends(id);
-        let (seg, owner) = (self.logs.get(id).seg, self.logs.get(id).owner);
+        self.index.close_to_appends(id);
+        let (seg, owner) = (self.index.logs().get(id).seg, self.index.logs().get(id).owner);
         if let Some(lbn) = owner {
             return self.give_up(seg, lbn, error);
         }

@@ -15,7 +15,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
     /// And what is held back for failures is not, as long as there is nothing that could give a segment back.
     pub(super) fn reserve(&self) -> u32 {
-        let can_gain = self.logs.len() > 0 || self.has_dead();
+        let can_gain = self.index.logs().len() > 0 || self.has_dead();
         if M::TAGGED && can_gain { self.store.held_segments() } else { RESERVE_SEGMENTS }
     }
 
@@ -27,7 +27,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in self.store.condemned().to_vec() {
             self.store.prepare()?;
             let left = match self.store.used(seg) {
-                Use::Log(id) => match self.logs.get(id).owner {
+                Use::Log(id) => match self.index.logs().get(id).owner {
                     Some(owner) => self.merge(owner, MergeCause::Upkeep),
                     None => self.reclaim(id),
                 },

@@ -74,6 +74,16 @@ impl Rules {
 }
 
 impl BlockConfig {
+    /// True if data blocks take pages in place.
+    pub(super) fn programs_in_place(&self) -> bool {
+        self.scheme == Scheme::PrimaryReplacement
+    }
+
+    /// True if pages of several logical blocks lie in one log block.
+    pub(super) fn shares_logs(&self) -> bool {
+        matches!(self.scheme, Scheme::Fast | Scheme::FastByStream)
+    }
+
     /// Fewest log blocks that the scheme works with.
     fn least_log_blocks(&self) -> u32 {
         match self.scheme {

@@ -56,7 +56,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Notes that nothing is left of a logical block.
     pub(super) fn note_dead(&mut self, lbn: Lbn) {
-        debug_assert!(self.map.mapped_in(lbn) == 0 && self.keeps_dead());
+        debug_assert!(self.index.map().mapped_in(lbn) == 0 && self.keeps_dead());
         // The record of dead blocks says it for all of its pages, so no discard record is needed.
         self.dirty[lbn.index()] = false;
         if !self.dead.blocks.contains(&lbn) {
@@ -72,7 +72,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Dead pages may be written again: what is there goes first.
     pub(super) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         // Cheapest first: mostly nothing is dead, and the list is searched from its beginning.
-        let is_dead = self.has_dead() && self.map.mapped_in(lbn) == 0 && self.dead.blocks.contains(&lbn);
+        let is_dead = self.has_dead() && self.index.map().mapped_in(lbn) == 0 && self.dead.blocks.contains(&lbn);
         if is_dead { self.drop_block(lbn) } else { Ok(()) }
     }
 
@@ -105,7 +105,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// A failed block without a mark cannot be erased, and the next mount believes what it holds. As long as there is
     /// one, the logical block keeps a commit.
     pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        debug_assert!(self.map.mapped_in(lbn) == 0);
+        debug_assert!(self.index.map().mapped_in(lbn) == 0);
         if self.store.has_unmarked()? {
             // It is dead until then, so that a record goes on saying it if there is no room.
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
@@ -114,16 +114,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
         let record =
-            if M::TAGGED && self.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
+            if M::TAGGED && self.index.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
         // If this ends with an error, the record stays, or the block is dead still.
         self.erase_blocks_of(lbn)?;
         self.dead.remove(lbn);
         record.map_or(Ok(()), |seg| self.store.release(seg))
-    }
-
-    /// True if a logical block has blocks of its own.
-    pub(super) fn has_blocks(&self, lbn: Lbn) -> bool {
-        self.map.data(lbn).is_some() || self.logs.all().any(|(_, log)| log.owner == Some(lbn))
     }
 
     /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that. If the
@@ -131,7 +126,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// more is free, log blocks are merged first.
     fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
         while self.store.free_segments() <= RESERVE_SEGMENTS
-            && let Some((_, log)) = self.logs.all().min_by_key(|(_, log)| log.used)
+            && let Some((_, log)) = self.index.logs().all().min_by_key(|(_, log)| log.used)
             && let Some(owner) = log.owner
         {
             // Not `merge`: that drops a logical block without pages, and would come back here.
@@ -152,7 +147,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         self.drop_data(lbn)?;
         // Before the log blocks go, so that no entry points into an erased segment.
-        self.forget_overlay(lbn);
+        self.index.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
         // Spec B11.
         let comes_back = self.store.has_unmarked()?;
@@ -168,8 +163,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases the data block of a logical block that holds nothing.
     pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        let Some(data) = self.map.data(lbn) else { return Ok(()) };
-        self.map.set_data(lbn, None);
+        let Some(data) = self.index.take_data(lbn) else { return Ok(()) };
         self.store.stats.free_erases += 1;
         self.store.release(data)
     }

@@ -27,27 +27,20 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Fills the last group of pages of primary blocks, so that no later program endangers what is in it.
     fn pad_primaries(&mut self) -> Result<(), FtlError> {
-        while let Some(lbn) = self.unpadded.pop() {
+        while let Some(lbn) = self.index.in_place_mut().take_unpadded() {
             // The logical block may have been dropped since it was listed.
-            let Some(seg) = self.map.data(lbn) else { continue };
-            let places = self.places_of(lbn);
-            // Places are programmed in ascending order where cells are shared (`order`). So only those behind the last
-            // one can be filled.
-            let next = places
-                .clone()
-                .rev()
-                .find(|&place| self.programmed.get(Lpn(place)))
-                .map_or(places.start, |last| last + 1);
-            let end = places.start + self.group_end(next - places.start);
-            for place in next..end {
-                let offset = place - places.start;
-                let (at, lpn) = (self.store.page_in(seg, offset), self.map.join(lbn, offset));
+            let Some(seg) = self.index.map().data(lbn) else { continue };
+            // Places are programmed in ascending order where cells are shared. So only those behind the last one can be
+            // filled.
+            let next = self.index.in_place().end_of(lbn);
+            for offset in next..self.group_end(next) {
+                let (at, lpn) = (self.store.page_in(seg, offset), self.index.map().join(lbn, offset));
                 // Whether this succeeds or not, the place must not be programmed again before an erase.
-                self.programmed.set(Lpn(place), true);
+                self.index.in_place_mut().set(lbn, offset, true);
                 match self.store.program_meta(at, &[], lpn, Content::Pad, Role::InPlace) {
                     Ok(()) => {}
                     Err(error) => {
-                        self.close_primary(lbn);
+                        self.index.in_place_mut().close(lbn);
                         self.give_up(seg, lbn, error)?;
                         // The logical block has moved, so nothing here needs padding any more.
                         break;
@@ -62,15 +55,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn pad_logs(&mut self) -> Result<(), FtlError> {
         // If a program fails, merges close log blocks of this list, too. An unused entry has no page, and none is
         // padded.
-        let open: Vec<LogId> = self.logs.all().map(|(id, _)| id).collect();
+        let open: Vec<LogId> = self.index.logs().all().map(|(id, _)| id).collect();
         for id in open {
             // An empty log block has no group to fill, so padding is never the head of one.
-            while self.logs.get(id).next < self.group_end(self.logs.get(id).next) {
-                let log = *self.logs.get(id);
-                let lpn = log.owner.map_or(Lpn(0), |lbn| self.map.join(lbn, 0));
+            while self.index.logs().get(id).next < self.group_end(self.index.logs().get(id).next) {
+                let log = *self.index.logs().get(id);
+                let lpn = log.owner.map_or(Lpn(0), |lbn| self.index.map().join(lbn, 0));
                 let at = self.store.page_in(log.seg, log.next);
                 match self.store.program_meta(at, &[], lpn, Content::Pad, Role::Plain) {
-                    Ok(()) => self.logs.append(id, lpn),
+                    Ok(()) => self.index.append_pad(id, lpn),
                     Err(error) => {
                         self.give_up_log(id, error)?;
                         break;
@@ -90,7 +83,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Makes the discards in a logical block durable: by a record in its log block, or by a merge without the pages.
     /// They are when `dirty` says so; a log block that fails takes another try.
     pub(super) fn record_discards(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        let nothing_left = self.map.mapped_in(lbn) == 0;
+        let nothing_left = self.index.map().mapped_in(lbn) == 0;
         if nothing_left && self.keeps_dead() {
             self.note_dead(lbn);
             return Ok(());
@@ -103,21 +96,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.dirty[lbn.index()] = false;
             return if nothing_left { self.drop_block(lbn) } else { Ok(()) };
         }
-        let log = if self.shares_logs() { Some(self.shared_log(0)?) } else { self.logs.current(lbn) };
+        let log = if self.shares_logs() { Some(self.shared_log(0)?) } else { self.index.logs().current(lbn) };
         // Finding room in a shared log block may have merged this logical block.
         if !self.dirty[lbn.index()] {
             return Ok(());
         }
-        match log.filter(|&id| self.logs.get(id).next < self.shape().pages) {
+        match log.filter(|&id| self.index.logs().get(id).next < self.shape().pages) {
             Some(id) => self.append_record(id, lbn)?,
             // No log block is opened for a record alone (decision 21).
             None => self.merge(lbn, MergeCause::Recycle)?,
         }
         // All that a shared scheme leaves of a logical block without pages is the record. If that has failed, or what
         // pads its group has, a merge took its place, and only the commit of that keeps older pages from coming back.
-        if nothing_left && !self.dirty[lbn.index()] && self.map.data(lbn).is_some() {
+        if nothing_left && !self.dirty[lbn.index()] && self.index.map().data(lbn).is_some() {
             self.pad()?;
-            if self.map.logged(lbn, self.shape().pages).is_some() {
+            if self.index.map().logged(lbn, self.shape().pages).is_some() {
                 self.drop_data(lbn)?;
             }
         }
@@ -126,7 +119,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Programs a discard record as the next page of a log block.
     fn append_record(&mut self, id: LogId, lbn: Lbn) -> Result<(), FtlError> {
-        let log = *self.logs.get(id);
+        let log = *self.index.logs().get(id);
         let at = self.store.page_in(log.seg, log.next);
         let role = if log.next == 0 { Role::LogHead } else { Role::Plain };
         match self.program_discards(lbn, at, role) {
@@ -134,10 +127,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Emptying the log block merges this logical block, which will do as well.
             Err(error) => return self.give_up_log(id, error),
         }
-        self.logs.append(id, self.map.join(lbn, 0));
-        let old = self.map.set_logged(lbn, self.shape().pages, at);
-        self.count_stale(old);
-        self.logs.get_mut(id).live += 1;
+        self.index.append_record(id, lbn);
         self.dirty[lbn.index()] = false;
         Ok(())
     }
@@ -146,13 +136,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn program_discards(&mut self, lbn: Lbn, at: Ppn, role: Role) -> Result<(), ErrorKind> {
         let mut record = core::mem::take(&mut self.record);
         record.fill(0);
-        for (offset, lpn) in self.map.range(lbn).enumerate() {
+        for (offset, lpn) in self.index.map().range(lbn).enumerate() {
             // `record` is empty where bytes are only counted.
-            if M::STORES && !self.map.is_mapped(Lpn(lpn)) {
+            if M::STORES && !self.index.map().is_mapped(Lpn(lpn)) {
                 record[offset / 8] |= 1 << (offset % 8);
             }
         }
-        let programmed = self.store.program_meta(at, &record, self.map.join(lbn, 0), Content::Trim, role);
+        let programmed = self.store.program_meta(at, &record, self.index.map().join(lbn, 0), Content::Trim, role);
         self.record = record;
         programmed
     }

@@ -28,18 +28,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn unmap(&mut self, lpn: Lpn) -> Option<Lbn> {
         // A part that waits in the buffer would bring the page back at the next flush.
         self.buffer.drop_superseded(lpn);
-        let (lbn, offset) = self.map.split(lpn);
-        if !self.map.is_mapped(lpn) {
+        let (lbn, _) = self.index.map().split(lpn);
+        if !self.index.map().is_mapped(lpn) {
             // A write that failed may have left the page on flash: a mount would find it if nothing recorded the
             // discard.
             return self.has_failed_writes.then_some(lbn);
         }
         // Before the page leaves the map, which says where it lies.
-        self.store.add_dead_page(self.map.lookup(lpn));
-        self.map.set_mapped(lpn, false);
-        let old = self.map.set_logged(lbn, offset, Ppn::NONE);
-        self.count_stale(old);
-        self.lost.forget(lpn);
+        self.store.add_dead_page(self.index.map().lookup(lpn));
+        self.index.unmap(lpn);
         self.store.stats.discarded_pages += 1;
         Some(lbn)
     }
@@ -47,7 +44,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
     fn drop_if_empty(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         // In shared log blocks lie pages of others, so they cannot be erased: a flush records the discards.
-        if self.shares_logs() || self.map.mapped_in(lbn) > 0 {
+        if self.shares_logs() || self.index.map().mapped_in(lbn) > 0 {
             return Ok(());
         }
         if self.keeps_dead() {
@@ -74,12 +71,12 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         // At its place lies the record of the loss, which would read as zeros.
-        if self.lost.contains(lpn) {
+        if self.index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
         match self.store.read(at, page) {
             Ok(report) => {
-                let (lbn, _) = self.map.split(lpn);
+                let (lbn, _) = self.index.map().split(lpn);
                 if report.refresh_soon && self.weak.len() < WEAK_BLOCKS && !self.weak.contains(&lbn) {
                     self.weak.push(lbn);
                 }
@@ -100,7 +97,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 
     fn losses(&mut self) -> &mut Losses {
-        &mut self.lost
+        self.index.lost_mut()
     }
 
     fn writable(&self) -> Result<(), FtlError> {
@@ -159,7 +156,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
             if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
-                list(&mut self.dirty_list, lbn, self.map.blocks());
+                list(&mut self.dirty_list, lbn, self.index.map().blocks());
             }
             // The pages of a logical block follow one another: what is left of it is counted once, behind the last.
             if let Some(previous) = touched.replace(lbn)
@@ -239,7 +236,7 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
     }
 
     fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.map.lookup(lpn)
+        self.index.map().lookup(lpn)
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
@@ -257,7 +254,7 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
             pages_per_segment: self.shape().pages,
             segments: self.shape().segments,
             needed_segments: self.config.needed_segments(self.shape()),
-            live_pages: self.map.live_pages(),
+            live_pages: self.index.map().live_pages(),
             dead_pages: self.store.dead_pages(),
             free_segments: self.store.free_segments(),
             max_ops_per_host_page: self.config.max_ops_per_host_page(self.shape()),

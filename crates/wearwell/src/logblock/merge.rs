@@ -14,6 +14,7 @@ use wearwell_flash::ErrorKind;
 
 use super::BlockFtl;
 use super::fragile::Fragile;
+use super::index::Copies;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
@@ -35,8 +36,8 @@ pub(super) enum MergeCause {
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
     pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: Recycling) -> Result<(), FtlError> {
-        let live = self.map.logged_in(lbn);
-        let full = FullLog { pages: self.shape().pages, live, migrations: self.logs.get(id).migrations };
+        let live = self.index.map().logged_in(lbn);
+        let full = FullLog { pages: self.shape().pages, live, migrations: self.index.logs().get(id).migrations };
         // A discard record, and what pads the last group of pages, must still leave room for the host.
         let fits = live + 1 + self.shape().group < self.shape().pages;
         if fits && policy.migrates(full, self.config.costs) {
@@ -49,7 +50,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Merges a logical block: everything in it goes to one segment. A block without a page is dropped.
     pub(super) fn merge(&mut self, lbn: Lbn, cause: MergeCause) -> Result<(), FtlError> {
         // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
-        let stays = self.map.mapped_in(lbn) > 0 || (M::TAGGED && self.shares_logs());
+        let stays = self.index.map().mapped_in(lbn) > 0 || (M::TAGGED && self.shares_logs());
         if stays { self.merge_to(lbn, cause, false) } else { self.drop_block(lbn) }
     }
 
@@ -81,7 +82,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         };
         if cause == MergeCause::Recycle {
-            *if self.has_primaries() { &mut self.store.stats.folds } else { &mut self.store.stats.merges } += 1;
+            *if self.index.in_place().is_used() {
+                &mut self.store.stats.folds
+            } else {
+                &mut self.store.stats.merges
+            } += 1;
         }
         Ok(seg)
     }
@@ -94,7 +99,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Completes a log block that holds the first pages of its logical block in order: the others are copied behind
     /// them, and it becomes the data block.
     fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
-        let log = *self.logs.get(id);
+        let log = *self.index.logs().get(id);
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
         match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle, &mut Fragile::default()) {
             Ok(()) => {
@@ -109,7 +114,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a log block can be completed in place: its pages are in order, and copies behind them endanger none
     /// that the host believes durable.
     fn can_merge_partially(&self, id: LogId) -> bool {
-        let log = self.logs.get(id);
+        let log = self.index.logs().get(id);
         log.is_prefix() && log.next < self.shape().pages && log.next.is_multiple_of(self.shape().group)
     }
 
@@ -126,16 +131,17 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
         for offset in from..=last {
-            let lpn = self.map.join(lbn, offset);
+            let lpn = self.index.map().join(lbn, offset);
             // The last logical block may end beyond the device.
-            let source = if lpn.0 < self.map.logical_pages() { self.map.lookup(lpn) } else { Ppn::NONE };
+            let source =
+                if lpn.0 < self.index.map().logical_pages() { self.index.map().lookup(lpn) } else { Ppn::NONE };
             let role = match offset {
                 _ if offset == last => self.commit_role(lbn, held),
                 0 => Role::MergeHead,
                 _ => Role::Plain,
             };
             let to = self.store.page_in(seg, offset);
-            if source.is_some() || self.lost.contains(lpn) {
+            if source.is_some() || self.index.lost().contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause, fragile)?;
             } else if role != Role::Plain && M::TAGGED {
                 // The first page says that a merge fills the block, and the last is the commit: neither may be a gap.
@@ -152,8 +158,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// What the last page of a complete data block says: whether a mount has to look for pages that are missing, or
     /// were lost, and how many pages were programmed before it.
     fn commit_role(&self, lbn: Lbn, held: u32) -> Role {
-        let complete = self.map.mapped_in(lbn) == self.map.pages_of(lbn);
-        if complete && !self.has_losses(lbn) { Role::Commit } else { Role::commit_with_gaps(held) }
+        let complete = self.index.map().mapped_in(lbn) == self.index.map().pages_of(lbn);
+        if complete && !self.index.has_losses(lbn) { Role::Commit } else { Role::commit_with_gaps(held) }
     }
 
     /// Copies a page; one that cannot be read leaves a record that it was lost.
@@ -166,7 +172,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         cause: MergeCause,
         fragile: &mut Fragile,
     ) -> Result<(), ErrorKind> {
-        let known_lost = self.lost.contains(lpn);
+        let known_lost = self.index.lost().contains(lpn);
         // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
@@ -202,15 +208,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A committed segment is the data block of a logical block from now on; what it replaces is erased.
     pub(super) fn adopt(&mut self, lbn: Lbn, seg: Seg) -> Result<(), FtlError> {
-        let old = self.map.data(lbn);
-        self.map.set_data(lbn, Some(seg));
-        let promoted = self.logs.in_seg(seg);
+        let old = self.index.adopt(lbn, seg);
         self.store.use_as_data(seg, lbn);
-        self.note_programmed(lbn);
-        self.forget_overlay(lbn);
-        if let Some(id) = promoted {
-            self.close_log(id);
-        }
         // Copies hold what was not discarded, and nothing older is believed behind a commit.
         self.dirty[lbn.index()] = false;
         // The commit is durable. From here on a cut or a failure leaves what a mount finds to be stale.
@@ -220,31 +219,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.release_logs_of(lbn, None)
     }
 
-    /// The pages of a logical block are in no log block any more.
-    pub(super) fn forget_overlay(&mut self, lbn: Lbn) {
-        let logs = &mut self.logs;
-        self.map.clear_overlay(lbn, |at| {
-            if let Some(id) = logs.of_page(at) {
-                logs.get_mut(id).live -= 1;
-            }
-        });
-    }
-
     /// Erases every log block of a logical block but for `except`, the one written last coming last: should the power
     /// fail, older pages must not be all that is left.
     pub(super) fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
         loop {
-            let owned = self.logs.all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
+            let owned = self.index.logs().all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
             let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };
-            let seg = self.close_log(id);
+            let seg = self.index.close_log(id);
             self.store.release(seg)?;
         }
-    }
-
-    /// Takes a log block out of use. Returns its segment.
-    pub(super) fn close_log(&mut self, id: LogId) -> Seg {
-        self.sequential = self.sequential.filter(|&open| open != id);
-        self.logs.close(id).seg
     }
 
     /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
@@ -254,14 +237,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let moved = self.copy_to_fresh_log(lbn, &mut held);
         if let Ok((seg, copies)) = moved {
             // The copies are complete. Until the old segment is erased, a mount takes each page from either.
-            let old = self.logs.move_to(id, seg, &held);
+            let old = self.index.move_log(lbn, id, seg, &held, copies);
             self.store.use_as_log(seg, id);
-            self.point_at_moved(lbn, id, &held, copies);
             self.moving = held;
             // `copy_log` has programmed a record if there was a discard.
             self.dirty[lbn.index()] = false;
             self.store.stats.migrations += 1;
-            self.store.probe_mut().migrated(lbn.0, copies.pages, self.logs.get(id).migrations);
+            self.store.probe_mut().migrated(lbn.0, copies.pages, self.index.logs().get(id).migrations);
             self.store.release(old)?;
             return self.release_logs_of(lbn, Some(id));
         }
@@ -293,14 +275,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         };
         let mut losses = Vec::new();
         for offset in 0..self.shape().pages {
-            let from = self.map.logged(lbn, offset);
+            let from = self.index.map().logged(lbn, offset);
             if !from.is_some() {
                 continue;
             }
-            let lpn = self.map.join(lbn, offset);
+            let lpn = self.index.map().join(lbn, offset);
             let (to, role) = next(held);
             let copied = match role {
-                _ if self.lost.contains(lpn) => Err(ErrorKind::Uncorrectable),
+                _ if self.index.lost().contains(lpn) => Err(ErrorKind::Uncorrectable),
                 // The head says what this block is and how often it was erased. The source's tag says that of another
                 // block, or not at all.
                 Role::LogHead => self.store.copy_as(from, to, lpn, role),
@@ -320,9 +302,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             held.push(lpn);
         }
         let pages = held.len() as u32;
-        let beginning = self.map.join(lbn, 0);
+        let beginning = self.index.map().join(lbn, 0);
         // The record that there is goes with the old segment. Discards since then fit into the same page.
-        let has_record = self.map.logged(lbn, self.shape().pages).is_some() || self.dirty[lbn.index()];
+        let has_record = self.index.map().logged(lbn, self.shape().pages).is_some() || self.dirty[lbn.index()];
         if M::TAGGED && has_record {
             let (to, role) = next(held);
             self.program_discards(lbn, to, role)?;
@@ -336,33 +318,4 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         Ok(Copies { pages, has_record: M::TAGGED && has_record })
     }
-
-    /// Points the map at the pages of a log block that has moved.
-    fn point_at_moved(&mut self, lbn: Lbn, id: LogId, held: &[Lpn], copies: Copies) {
-        self.forget_overlay(lbn);
-        let first = self.logs.get(id).seg.0 * self.shape().pages;
-        let mut in_order = 0;
-        for (page, &lpn) in (0..copies.pages).zip(held) {
-            let (_, offset) = self.map.split(lpn);
-            self.map.set_logged(lbn, offset, Ppn(first + page));
-            // Counts as long as no page was out of its place.
-            in_order += u32::from(in_order == page && offset == page);
-        }
-        if copies.has_record {
-            self.map.set_logged(lbn, self.shape().pages, Ppn(first + copies.pages));
-        }
-        let log = self.logs.get_mut(id);
-        log.live = copies.pages + u32::from(copies.has_record);
-        log.in_order = in_order;
-        log.migrations += 1;
-    }
-}
-
-/// What a migration has copied.
-#[derive(Debug, Clone, Copy)]
-struct Copies {
-    /// Pages of data, from the first page of the log block on.
-    pages: u32,
-    /// A discard record stands behind them.
-    has_record: bool,
 }

@@ -39,6 +39,8 @@ mod dead_blocks;
 mod durable;
 mod fragile;
 mod host;
+mod in_place;
+mod index;
 mod logs;
 mod map;
 mod merge;
@@ -65,11 +67,10 @@ use alloc::vec::Vec;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::buffer::WriteBuffer;
 use crate::ftl::{FtlError, Probe};
-use crate::losses::Losses;
 use crate::page::{ConfigError, MountError};
 use dead_blocks::DeadBlocks;
-use logs::{LogId, Logs};
-use map::{Bits, BlockMap, Lbn};
+use index::BlockIndex;
+use map::Lbn;
 use store::BlockStore;
 
 /// The block-mapped engine over [`Pages`].
@@ -85,14 +86,7 @@ use store::BlockStore;
 pub struct BlockFtl<M, P = ()> {
     store: BlockStore<M, P>,
     config: BlockConfig,
-    map: BlockMap,
-    logs: Logs,
-    /// Pages of primary blocks that have been programmed, or must not be. Only `primary-replacement` has any.
-    programmed: Bits,
-    /// Primary blocks whose last group of pages is not full.
-    unpadded: Vec<Lbn>,
-    /// The log block of the sequential stream (`fast`).
-    sequential: Option<LogId>,
+    index: BlockIndex,
     /// Logical blocks of pages that get weak.
     weak: Vec<Lbn>,
     /// Between the marks of `primary-replacement`.
@@ -100,8 +94,6 @@ pub struct BlockFtl<M, P = ()> {
     /// Logical blocks with discards that are not durable, and all that were since the last flush.
     dirty: Vec<bool>,
     dirty_list: Vec<Lbn>,
-    /// Pages whose data is gone: reading them is an error until they are written or discarded.
-    lost: Losses,
     /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no
     /// place to be copied to.
     writable: Result<(), FtlError>,
@@ -128,20 +120,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Err((pages, error));
         }
         pages.set_capacity(config.logical_pages);
-        let map = BlockMap::new(config.logical_pages, shape.pages, config.overlays(&shape));
-        let most = config.most_log_blocks(&shape);
-        let in_place = config.scheme == Scheme::PrimaryReplacement;
+        let index = BlockIndex::new(&config, shape, M::TAGGED);
+        let blocks = index.map().blocks();
         let bytes = if M::STORES { shape.page_bytes as usize } else { 0 };
         Ok(Self {
-            logs: Logs::new(most, most, shape.segments, map.blocks(), shape.pages),
-            programmed: Bits::new(if in_place { map.blocks() * shape.pages } else { 0 }),
-            unpadded: Vec::new(),
-            sequential: None,
             weak: Vec::new(),
             folding: false,
-            dirty: vec![false; map.blocks() as usize],
+            dirty: vec![false; blocks as usize],
             dirty_list: Vec::new(),
-            lost: Losses::new(map.blocks() * shape.pages),
             writable: Ok(()),
             same: Vec::new(),
             has_failed_writes: false,
@@ -151,7 +137,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             record: vec![0; bytes],
             moving: Vec::with_capacity(shape.pages as usize),
             store: BlockStore::new(pages, probe, config.rules(&shape)),
-            map,
+            index,
             config,
         })
     }
@@ -196,28 +182,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if pages of several logical blocks lie in one log block.
     fn shares_logs(&self) -> bool {
-        matches!(self.config.scheme, Scheme::Fast | Scheme::FastByStream)
-    }
-
-    /// Counts a copy that is no longer the newest one of its page, if it lies in a log block.
-    #[inline]
-    fn count_stale(&mut self, old: Ppn) {
-        if old.is_some()
-            && let Some(id) = self.logs.of_page(old)
-        {
-            self.logs.get_mut(id).live -= 1;
-        }
-    }
-
-    /// True if a page of the logical block is lost.
-    fn has_losses(&self, lbn: Lbn) -> bool {
-        // Mostly nothing is lost, and no page is asked.
-        !self.lost.is_empty() && (0..self.shape().pages).any(|page| self.lost.contains(self.map.join(lbn, page)))
+        self.config.shares_logs()
     }
 
     /// Bytes of all tables, the bitmaps among them.
     fn table_bytes(&self) -> u64 {
-        let tables = self.map.table_bytes() + self.logs.table_bytes() + self.programmed.bytes();
-        tables + self.store.table_bytes() + self.dead.table_bytes()
+        self.index.table_bytes() + self.store.table_bytes() + self.dead.table_bytes()
     }
 }

@@ -41,7 +41,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // The engine counts the valid pages of log blocks only.
         let mut valid = vec![0; self.shape().segments as usize];
         for lpn in 0..self.config.logical_pages {
-            let at = self.map.lookup(Lpn(lpn));
+            let at = self.index.map().lookup(Lpn(lpn));
             if at.is_some() {
                 valid[self.store.segment_of(at).index()] += 1;
             }

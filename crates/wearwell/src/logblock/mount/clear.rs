@@ -10,8 +10,8 @@ use super::{Block, Found, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::BlockFtl;
-use crate::logblock::logs::Logs;
-use crate::logblock::map::{BlockMap, Lbn};
+use crate::logblock::index::FoundLog;
+use crate::logblock::map::Lbn;
 use crate::logblock::merge::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
@@ -34,61 +34,40 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Each page of a shared log block may be of another logical block.
         let overlays =
             self.config.overlays(self.shape()).max(found * if self.shares_logs() { self.shape().pages } else { 1 });
-        let mut map = BlockMap::new(self.config.logical_pages, self.shape().pages, overlays.min(self.map.blocks()));
-        map.take_blocks_of(&self.map);
-        self.map = map;
-        // There may be more than the configuration allows. They are served, and no other is opened before they are
-        // fewer.
-        self.logs = Logs::new(found.max(most), most, self.shape().segments, self.map.blocks(), self.shape().pages);
+        self.index.make_room(found, most, overlays);
         for scanned in logs {
             self.open_found_log(scanned, recovery);
         }
     }
 
     fn open_found_log(&mut self, scanned: &Scanned, recovery: &Recovery) {
-        let owner = scanned.lbns(&self.map).next();
-        let shared = scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
+        let owner = scanned.lbns(self.index.map()).next();
+        let shared = scanned.lbns(self.index.map()).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
-        let first = owner.map_or(0, |lbn| self.map.join(lbn, 0).0);
+        let first = owner.map_or(0, |lbn| self.index.map().join(lbn, 0).0);
         let is_at =
             |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Content::Data && t.lpn.0 == lpn);
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
-        if shared {
-            self.logs.close_shared();
-        }
-        let id = self.logs.open(scanned.seg, owner);
-        for tag in &scanned.tags[..scanned.programmed() as usize] {
-            let lpn = match tag {
-                TagRead::Tag(tag) if tag.lpn.0 < self.config.logical_pages => tag.lpn,
-                // Nobody looks for this page, but its place is taken.
-                _ => Lpn(first),
-            };
-            self.logs.append(id, lpn);
-        }
+        let held = scanned.tags[..scanned.programmed() as usize].iter().map(|tag| match tag {
+            TagRead::Tag(tag) if tag.lpn.0 < self.config.logical_pages => tag.lpn,
+            // Nobody looks for this page, but its place is taken.
+            _ => Lpn(first),
+        });
+        let held = held.collect();
+        // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades later.
+        // That may have been an earlier cut: nothing tells which page it was.
+        let continues = recovery.continues && scanned.what.is_trusted();
+        let id = self.index.found_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
         self.store.use_as_log(scanned.seg, id);
-        let log = self.logs.get_mut(id);
-        log.in_order = in_order;
-        if !recovery.continues || !scanned.what.is_trusted() {
-            // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades
-            // later. That may have been an earlier cut: nothing tells which page it was.
+        if !continues {
             self.store.suspect(scanned.seg);
-            self.logs.close_to_appends(id);
         }
     }
 
     /// Points the map at the copies chosen.
     pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
-            self.map.set_mapped(copy.lpn, true);
-            // It is mapped all the same: an unmapped page would read as zeros.
-            if copy.lost {
-                self.lost.note(copy.lpn);
-            }
-            let (lbn, offset) = self.map.split(copy.lpn);
-            if let Some(id) = self.logs.of_page(copy.at) {
-                self.map.set_logged(lbn, offset, copy.at);
-                self.logs.get_mut(id).live += 1;
-            }
+            self.index.found_page(copy.lpn, copy.at, if copy.lost { Content::Lost } else { Content::Data });
         }
         for scanned in &recovery.scanned {
             let Use::Data(lbn) = self.store.used(scanned.seg) else { continue };
@@ -96,18 +75,18 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Which pages were being programmed is not known: after a cut, none are.
             if !recovery.continues {
                 // Asked before the block is closed, behind which none has room.
-                if self.has_room_in_place(lbn) {
+                if self.index.in_place().has_room(lbn) {
                     self.store.suspect(scanned.seg);
                 }
-                self.close_primary(lbn);
+                self.index.in_place_mut().close(lbn);
             }
         }
     }
 
     fn note_programmed_tags(&mut self, lbn: Lbn, tags: &[TagRead]) {
-        if self.has_primaries() {
+        if self.index.in_place().is_used() {
             for (offset, tag) in (0_u32..).zip(tags) {
-                self.programmed.set(self.map.join(lbn, offset), *tag != TagRead::Erased);
+                self.index.in_place_mut().set(lbn, offset, *tag != TagRead::Erased);
             }
         }
     }
@@ -131,12 +110,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.doubt_kept_merges(recovery)?;
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
-        recovery.dead.retain(|&lbn| self.map.mapped_in(lbn) == 0);
+        recovery.dead.retain(|&lbn| self.index.map().mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
         self.list_stale(&suspects, recovery)?;
         // Before the rescue takes what a cut may have hit.
         let passed_over = self.find_passed_over(recovery).map_err(FtlError::Chip)?;
-        recovery.report.open_segments = self.logs.len();
+        recovery.report.open_segments = self.index.logs().len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         self.add_blank(&suspects, recovery);
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
@@ -186,7 +165,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn leave_passed_over(&mut self, segs: &[Seg]) -> Result<(), FtlError> {
         for &seg in segs {
             // Looked up only now: the merges before may have closed it.
-            let Some(id) = self.logs.in_seg(seg) else { continue };
+            let Some(id) = self.index.logs().in_seg(seg) else { continue };
             match self.reclaim(id) {
                 Ok(()) => {}
                 Err(FtlError::WornOut { .. }) => break,
@@ -244,7 +223,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 scanned.is_erased_in_part()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
-            let needed_by = scanned.lbns(&self.map).find(needs).filter(|_| !goes);
+            let needed_by = scanned.lbns(self.index.map()).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
         }
         Ok(())
@@ -256,7 +235,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
         let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
         for merge in incomplete {
-            let Some(lbn) = merge.lbns(&self.map).next() else { continue };
+            let Some(lbn) = merge.lbns(self.index.map()).next() else { continue };
             // Copies keep their numbers, so merges of the same pages may have the same. Then the one counts that lacks
             // fewest.
             let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
@@ -274,7 +253,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_held_twice(&self, merge: &Scanned, recovery: &Recovery) -> bool {
         let is_held = |read: &TagRead| match read {
             TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
-                let at = self.map.lookup(tag.lpn);
+                let at = self.index.map().lookup(tag.lpn);
                 let is_newer = recovery.newest.get(tag.lpn.0 as usize).is_some_and(|&newest| newest > tag.seq);
                 is_newer && at.is_some() && !recovery.fragile.contains(at)
                     || recovery.others_that_stay(merge.seg).filter(|other| other.has_copy_of(tag)).count() >= 2
@@ -291,7 +270,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let Use::Data(lbn) = self.store.used(last) else { return Ok(false) };
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
-            let (owner, offset) = self.map.split(tag.lpn);
+            let (owner, offset) = self.index.map().split(tag.lpn);
             if owner == lbn && self.is_copied_at(self.page_in(last, offset), tag)? {
                 return Ok(true);
             }
@@ -304,14 +283,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_left_twice(&mut self, replaced: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&replaced.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let (lbn, _) = self.map.split(tag.lpn);
-            if lbn.0 >= self.map.blocks() {
+            let (lbn, _) = self.index.map().split(tag.lpn);
+            if lbn.0 >= self.index.map().blocks() {
                 return Ok(false);
             }
             let copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
             let is_counted = |data: Seg| recovery.others_that_stay(replaced.seg).any(|other| other.seg == data);
             // A data block that lacks no page was not scanned, and so is not among the others.
-            let in_data = match self.map.data(lbn).filter(|&data| !is_counted(data)) {
+            let in_data = match self.index.map().data(lbn).filter(|&data| !is_counted(data)) {
                 Some(data) => self.is_copied_at(self.page_in(data, page), tag)?,
                 None => false,
             };
@@ -370,7 +349,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
             if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
-                recovery.doubted.extend(scanned.lbns(&self.map).next());
+                recovery.doubted.extend(scanned.lbns(self.index.map()).next());
             }
         }
         Ok(())
@@ -381,14 +360,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let (lbn, _) = self.map.split(tag.lpn);
-            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map.blocks();
+            let (lbn, _) = self.index.map().split(tag.lpn);
+            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.index.map().blocks();
             if !is_needed || tag.seq < recovery.committed[lbn.index()] || self.copies_of(tag, recovery).next().is_some()
             {
                 continue;
             }
             // A data block that lacks no page was not scanned. A copy is at the same offset there.
-            let Some(data) = self.map.data(lbn) else { return Ok(false) };
+            let Some(data) = self.index.map().data(lbn) else { return Ok(false) };
             if !self.is_copied_at(self.page_in(data, page), tag)? {
                 return Ok(false);
             }
@@ -407,7 +386,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for lbn in recovery.dead.clone() {
             self.give_up_spares(recovery)?;
-            let cleared = if may_fade && self.has_blocks(lbn) {
+            let cleared = if may_fade && self.index.has_blocks(lbn) {
                 self.merge_to(lbn, MergeCause::Upkeep, false)
             } else {
                 self.erase_blocks_of(lbn)
@@ -434,7 +413,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 rescued = self.rescue_block(lbn, recovery);
             }
             match rescued {
-                Ok(()) => recovery.report.rescued_pages += self.map.mapped_in(lbn),
+                Ok(()) => recovery.report.rescued_pages += self.index.map().mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
                     self.writable = Err(worn_out);
@@ -483,7 +462,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13.3).
         let stays = |seg: Seg| {
             let mut found = recovery.scanned.iter().filter(|scanned| scanned.seg == seg);
-            found.any(|scanned| scanned.is_headless() || scanned.lbns(&self.map).any(|other| other != lbn))
+            found.any(|scanned| scanned.is_headless() || scanned.lbns(self.index.map()).any(|other| other != lbn))
         };
         let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !stays(*seg);
         let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
@@ -498,7 +477,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut held = core::mem::take(&mut self.record);
         let mut found = Ok(());
         for lpn in (0..self.config.logical_pages).map(Lpn) {
-            let at = self.map.lookup(lpn);
+            let at = self.index.map().lookup(lpn);
             if !recovery.fragile.contains(at) || recovery.faded.contains(&at) {
                 continue;
             }
@@ -528,7 +507,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             others.extend(versions.map(|(page, _)| self.page_in(scanned.seg, page)));
         }
         // An older data block, which was not scanned, has it in its place.
-        let (_, offset) = self.map.split(lpn);
+        let (_, offset) = self.index.map().split(lpn);
         for &(seg, _) in &recovery.stale {
             let at = self.page_in(seg, offset);
             if !others.contains(&at) && is_version(&self.store.tag(at).map_err(FtlError::Chip)?) {
@@ -556,7 +535,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         suspects.extend(self.in_headless(recovery));
         // Spec B12.4: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
         let uncommitted = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
-        suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(&self.map).next()));
+        suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(self.index.map()).next()));
         let mut distinct: Vec<Lbn> = Vec::new();
         for lbn in suspects {
             if !distinct.contains(&lbn) {
@@ -569,12 +548,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Logical blocks with pages in a block whose head cannot be read (Spec B12.5).
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
-        let logs = headless.filter_map(|scanned| self.logs.in_seg(scanned.seg));
-        let held = logs.flat_map(|id| (self.logs.get(id).seg.0 * self.shape().pages..).zip(self.logs.held(id)));
+        let logs = headless.filter_map(|scanned| self.index.logs().in_seg(scanned.seg));
+        let held = logs
+            .flat_map(|id| (self.index.logs().get(id).seg.0 * self.shape().pages..).zip(self.index.logs().held(id)));
         let live = held.filter_map(|(at, &lpn)| {
-            let (lbn, offset) = self.map.split(lpn);
+            let (lbn, offset) = self.index.map().split(lpn);
             // The place behind the last page is that of the discard record.
-            let counts = [offset, self.shape().pages].iter().any(|&place| self.map.logged(lbn, place) == Ppn(at));
+            let counts =
+                [offset, self.shape().pages].iter().any(|&place| self.index.map().logged(lbn, place) == Ppn(at));
             counts.then_some(lbn)
         });
         live.collect()

@@ -27,40 +27,40 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Spec B14.
             if recovery.continues {
                 recovery.report.incomplete_segments += 1;
-                missing.extend(self.may_have_held(scanned).into_iter().filter(|&lpn| !self.map.is_mapped(lpn)));
+                missing.extend(self.may_have_held(scanned).into_iter().filter(|&lpn| !self.index.map().is_mapped(lpn)));
             }
         }
-        missing.iter().for_each(|&lpn| _ = self.lost.note(lpn));
+        missing.iter().for_each(|&lpn| _ = self.index.lost_mut().note(lpn));
     }
 
     /// The logical pages that may have been where a block cannot be read.
     fn may_have_held(&self, scanned: &Scanned) -> Vec<Lpn> {
-        let owner = scanned.lbns(&self.map).next();
+        let owner = scanned.lbns(self.index.map()).next();
         // Pages lie at their own offsets in these, so the place tells which one is gone.
         let is_in_place = match (scanned.what, scanned.tags.first()) {
             (Block::Primary | Block::Replaced | Block::Holes | Block::Whole, _) => true,
             (_, Some(TagRead::Tag(tag))) => tag.role == Role::MergeHead,
             _ => false,
         };
-        let pages = match owner.filter(|lbn| lbn.0 < self.map.blocks()) {
+        let pages = match owner.filter(|lbn| lbn.0 < self.index.map().blocks()) {
             Some(lbn) if is_in_place => {
                 let gone = (0..self.shape().pages).filter(|&page| scanned.tags[page as usize] == TagRead::Unreadable);
                 return gone
-                    .map(|page| self.map.join(lbn, page))
-                    .filter(|lpn| lpn.0 < self.map.logical_pages())
+                    .map(|page| self.index.map().join(lbn, page))
+                    .filter(|lpn| lpn.0 < self.index.map().logical_pages())
                     .collect();
             }
-            Some(lbn) if !self.shares_logs() => self.map.range(lbn),
+            Some(lbn) if !self.shares_logs() => self.index.map().range(lbn),
             // Of a shared log block, or if no tag says whose block it was, any page may be gone.
-            _ => 0..self.map.logical_pages(),
+            _ => 0..self.index.map().logical_pages(),
         };
         pages.map(Lpn).collect()
     }
 
     /// Merges the logical blocks with pages that this mount has found to be lost, so that later ones know it, too.
     pub(super) fn record_missing(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        recovery.report.lost_pages = self.lost.len();
-        for lbn in (0..self.map.blocks()).map(Lbn) {
+        recovery.report.lost_pages = self.index.lost().len();
+        for lbn in (0..self.index.map().blocks()).map(Lbn) {
             let missing: Vec<u32> = self.missing_in(lbn).collect();
             if missing.is_empty() {
                 continue;
@@ -73,7 +73,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Not `merge`: that drops a logical block without pages, and the loss would be forgotten.
             match self.merge_to(lbn, MergeCause::Upkeep, false) {
                 // Each has a record in its place, to which the map points.
-                Ok(()) => missing.into_iter().for_each(|lpn| self.map.set_mapped(Lpn(lpn), true)),
+                Ok(()) => missing.into_iter().for_each(|lpn| self.index.found_lost(Lpn(lpn))),
                 // They are errors for as long as the device is on. The next write says it again.
                 Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error),
@@ -83,7 +83,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn missing_in(&self, lbn: Lbn) -> impl Iterator<Item = u32> {
-        let is_missing = |&lpn: &u32| self.lost.contains(Lpn(lpn)) && !self.map.is_mapped(Lpn(lpn));
-        self.map.range(lbn).filter(is_missing)
+        let is_missing = |&lpn: &u32| self.index.lost().contains(Lpn(lpn)) && !self.index.map().is_mapped(Lpn(lpn));
+        self.index.map().range(lbn).filter(is_missing)
     }
 }

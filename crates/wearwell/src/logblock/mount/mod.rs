@@ -357,7 +357,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             let mut recovery = Recovery {
                 faded,
-                committed: vec![0; ftl.map.blocks() as usize],
+                committed: vec![0; ftl.index.map().blocks() as usize],
                 newest: vec![0; config.logical_pages as usize],
                 ..Recovery::default()
             };
@@ -445,9 +445,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let TagRead::Tag(tag) = last
             && tag.role.is_commit()
         {
-            let (lbn, offset) = self.map.split(tag.lpn);
+            let (lbn, offset) = self.index.map().split(tag.lpn);
             // A damaged tag may name any page. Its block is scanned.
-            if lbn.0 < self.map.blocks() && offset + 1 == self.shape().pages {
+            if lbn.0 < self.index.map().blocks() && offset + 1 == self.shape().pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 let mut holes = None;
@@ -486,7 +486,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 return Ok(());
             }
         }
-        let primaries = self.has_primaries();
+        let primaries = self.index.in_place().is_used();
         match first {
             // A primary block may have pages between two that were never programmed, so each of them is looked at.
             TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
@@ -504,7 +504,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let what = match first {
             TagRead::Tag(tag) if tag.role == Role::LogHead => Block::Log,
             TagRead::Tag(tag) if tag.role == Role::InPlace => Block::Primary,
-            TagRead::Erased if self.has_primaries() => Block::Primary,
+            TagRead::Erased if self.index.in_place().is_used() => Block::Primary,
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
@@ -518,10 +518,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.records.push(scanned);
             return Ok(());
         }
-        let owner = scanned.lbns(&self.map).next();
+        let owner = scanned.lbns(self.index.map()).next();
         // Pages of several logical blocks lie in one only where log blocks are shared.
-        let mixed = !self.shares_logs() && scanned.lbns(&self.map).any(|lbn| Some(lbn) != owner);
-        let in_place = !self.has_primaries() && what == Block::Primary;
+        let mixed = !self.shares_logs() && scanned.lbns(self.index.map()).any(|lbn| Some(lbn) != owner);
+        let in_place = !self.index.in_place().is_used() && what == Block::Primary;
         if owner.is_none() {
             recovery.blank.push(seg);
             let is_erased = scanned.tags.iter().all(|tag| *tag == TagRead::Erased);
@@ -553,7 +553,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
         let (tag, segment) = (self.store.tag(at)?, self.segment_of(at));
-        recovery.capacity.look_at(&tag, segment, &self.map)?;
+        recovery.capacity.look_at(&tag, segment, self.index.map())?;
         Ok(match tag {
             // Spec B6.
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
