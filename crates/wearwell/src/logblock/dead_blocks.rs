@@ -1,29 +1,14 @@
 //! Logical blocks that hold nothing, but are not erased yet: proactive reclamation (FSAF '09, section 4.3).
-//!
-//! What makes a discard durable in block mapping is the erase of the logical block. Where that is put off, a record
-//! stands in: a bitmap of all logical blocks that are dead, in a segment of its own. It says that everything in them is
-//! dead that is older than the record, which stays true for ever: a block is erased before a page of it is written
-//! again. So of several records all count, whatever became of the blocks since, and none has to be kept longer than the
-//! next one takes to be written. A mount erases what they name, and then them.
 
 use alloc::collections::VecDeque;
 
-use wearwell_flash::ErrorKind;
-
-use super::BlockFtl;
-use super::config::RESERVE_SEGMENTS;
 use super::map::Lbn;
-use super::merge::MergeCause;
-use super::pages::Pages;
-use super::tag::{Content, Role};
-use crate::Reclamation;
-use crate::addr::{Lpn, Seg};
-use crate::ftl::{FtlError, Probe};
+use crate::addr::Seg;
+use crate::clean::reclaim::{Occupancy, Proactive};
 
 /// Dead logical blocks, and where the last record of them is.
 ///
-/// Invariant: the logical blocks in `blocks` have no page mapped, and no discards that are `dirty`; unless
-/// `unrecorded`, a record names each of them.
+/// Invariant: unless `unrecorded`, a record names each of them.
 #[derive(Debug, Default)]
 pub(super) struct DeadBlocks {
     /// In the order in which they died.
@@ -37,10 +22,68 @@ pub(super) struct DeadBlocks {
 }
 
 impl DeadBlocks {
+    /// Notes that nothing is left of a logical block.
+    pub(super) fn note(&mut self, lbn: Lbn) {
+        if !self.contains(lbn) {
+            self.blocks.push_back(lbn);
+            self.unrecorded = true;
+        }
+    }
+
     pub(super) fn remove(&mut self, lbn: Lbn) {
         if let Some(at) = self.blocks.iter().position(|&dead| dead == lbn) {
             self.blocks.remove(at);
         }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    pub(super) fn contains(&self, lbn: Lbn) -> bool {
+        self.blocks.contains(&lbn)
+    }
+
+    /// The logical block that has been dead for longest.
+    pub(super) fn oldest(&self) -> Option<Lbn> {
+        self.blocks.front().copied()
+    }
+
+    /// True if a record on flash says that a logical block is dead.
+    pub(super) fn is_recorded(&self, lbn: Lbn) -> bool {
+        self.contains(lbn) && !self.unrecorded
+    }
+
+    /// True if there are dead blocks that no record names.
+    pub(super) fn lacks_record(&self) -> bool {
+        self.unrecorded && !self.is_empty()
+    }
+
+    /// What is dead is recorded, or need not be.
+    pub(super) fn note_recorded(&mut self) {
+        self.unrecorded = false;
+    }
+
+    /// The segment of the records, and its page to program next.
+    pub(super) fn records(&self) -> Option<(Seg, u32)> {
+        self.records
+    }
+
+    /// Replaces the segment of the records. Returns the one before.
+    pub(super) fn set_records(&mut self, records: Option<(Seg, u32)>) -> Option<(Seg, u32)> {
+        core::mem::replace(&mut self.records, records)
+    }
+
+    /// Sets the bit of each dead logical block in a record. A page has one for each: the configuration was checked.
+    pub(super) fn write_to(&self, record: &mut [u8]) {
+        self.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
+    }
+
+    /// True if there are dead blocks that a rule wants erased.
+    pub(super) fn is_reclaiming(&mut self, rule: Proactive, now: Occupancy) -> bool {
+        // Kept, because reclamation begins at one mark and ends at another (FSAF '09, section 4.3).
+        self.reclaiming = !self.is_empty() && rule.goes_on(self.reclaiming, now);
+        self.reclaiming
     }
 
     pub(super) fn table_bytes(&self) -> u64 {
@@ -48,194 +91,24 @@ impl DeadBlocks {
     }
 }
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// True if blocks of which nothing is left are kept for a while.
-    pub(super) fn keeps_dead(&self) -> bool {
-        self.config.reclaim != Reclamation::AtOnce
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Notes that nothing is left of a logical block.
-    pub(super) fn note_dead(&mut self, lbn: Lbn) {
-        debug_assert!(self.index.map().mapped_in(lbn) == 0 && self.keeps_dead());
-        // The record of dead blocks says it for all of its pages, so no discard record is needed.
-        self.dirty[lbn.index()] = false;
-        if !self.dead.blocks.contains(&lbn) {
-            self.dead.blocks.push_back(lbn);
-            self.dead.unrecorded = true;
-        }
-    }
-
-    pub(super) fn has_dead(&self) -> bool {
-        !self.dead.blocks.is_empty()
-    }
-
-    /// Dead pages may be written again: what is there goes first.
-    pub(super) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        // Cheapest first: mostly nothing is dead, and the list is searched from its beginning.
-        let is_dead = self.has_dead() && self.index.map().mapped_in(lbn) == 0 && self.dead.blocks.contains(&lbn);
-        if is_dead { self.drop_block(lbn) } else { Ok(()) }
-    }
-
-    /// True if there are dead blocks that the policy wants erased.
-    pub(super) fn is_reclaiming(&mut self) -> bool {
-        let Reclamation::Proactive { rule } = self.config.reclaim else { return false };
-        // Kept, because reclamation begins at one mark and ends at another (FSAF '09, section 4.3).
-        self.dead.reclaiming = self.has_dead() && rule.goes_on(self.dead.reclaiming, self.store.occupancy());
-        self.dead.reclaiming
-    }
-
-    /// Erases the logical block that has been dead for longest, before that is necessary. False if there is none.
-    pub(super) fn reclaim_dead(&mut self) -> Result<bool, FtlError> {
-        let is_any = self.drop_dead()?;
-        self.store.stats.reclaimed_blocks += u64::from(is_any);
-        Ok(is_any)
-    }
-
-    /// Erases the logical block that has been dead for longest. False if there is none.
-    pub(super) fn drop_dead(&mut self) -> Result<bool, FtlError> {
-        let Some(&lbn) = self.dead.blocks.front() else { return Ok(false) };
-        self.drop_block(lbn)?;
-        Ok(true)
-    }
-
-    /// A logical block holds nothing: its blocks are erased. What an erase that is cut leaves may be any part of them,
-    /// older pages without the newer ones. So something elsewhere has to say that they are dead: the record of dead
-    /// blocks, or else a discard record in a log block of its own, which goes last.
-    ///
-    /// A failed block without a mark cannot be erased, and the next mount believes what it holds. As long as there is
-    /// one, the logical block keeps a commit.
-    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        debug_assert!(self.index.map().mapped_in(lbn) == 0);
-        if self.store.has_unmarked()? {
-            // It is dead until then, so that a record goes on saying it if there is no room.
-            self.merge_to(lbn, MergeCause::Upkeep, false)?;
-            self.dead.remove(lbn);
-            return Ok(());
-        }
-        let is_recorded = self.dead.blocks.contains(&lbn) && !self.dead.unrecorded;
-        let record =
-            if M::TAGGED && self.index.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
-        // If this ends with an error, the record stays, or the block is dead still.
-        self.erase_blocks_of(lbn)?;
-        self.dead.remove(lbn);
-        record.map_or(Ok(()), |seg| self.store.release(seg))
-    }
-
-    /// Programs a discard record of a logical block that holds nothing to a segment of its own. Returns that. If the
-    /// power fails then, a mount needs the whole reserve beside it, for a log block that was being filled; so where no
-    /// more is free, log blocks are merged first.
-    fn record_apart(&mut self, lbn: Lbn) -> Result<Seg, FtlError> {
-        while self.store.free_segments() <= RESERVE_SEGMENTS
-            && let Some((_, log)) = self.index.logs().all().min_by_key(|(_, log)| log.used)
-            && let Some(owner) = log.owner
-        {
-            // Not `merge`: that drops a logical block without pages, and would come back here.
-            self.merge_to(owner, MergeCause::Recycle, false)?;
-        }
-        // Each failure takes a segment, so this ends in `take_free` at the latest.
-        loop {
-            let seg = self.store.take(false)?;
-            match self.program_discards(lbn, self.store.page_in(seg, 0), Role::LogHead) {
-                Ok(()) => return Ok(seg),
-                Err(error) => self.store.put_back(seg, error)?,
-            }
-        }
-    }
-
-    /// Erases the blocks of a logical block that holds nothing, which flash says already. If one could be neither
-    /// erased nor marked bad, a commit says it from now on.
-    pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        self.drop_data(lbn)?;
-        // Before the log blocks go, so that no entry points into an erased segment.
-        self.index.forget_overlay(lbn);
-        self.release_logs_of(lbn, None)?;
-        // Spec B11.
-        let comes_back = self.store.has_unmarked()?;
-        if comes_back {
-            self.merge_to(lbn, MergeCause::Upkeep, false)?;
-        }
-        // Not before: if this has failed, the next flush tries again.
-        if !self.shares_logs() {
-            self.dirty[lbn.index()] = false;
-        }
-        Ok(())
-    }
-
-    /// Erases the data block of a logical block that holds nothing.
-    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        let Some(data) = self.index.take_data(lbn) else { return Ok(()) };
-        self.store.stats.free_erases += 1;
-        self.store.release(data)
-    }
-
-    /// Makes it durable that what is dead is dead.
-    pub(super) fn record_dead(&mut self) -> Result<(), FtlError> {
-        if self.dead.unrecorded && M::TAGGED && self.has_dead() {
-            self.write_dead()?;
-        }
-        self.dead.unrecorded = false;
-        Ok(())
-    }
-
-    fn write_dead(&mut self) -> Result<(), FtlError> {
-        self.store.prepare()?;
-        if let Some((seg, next)) = self.dead.records
-            && next < self.shape().pages
-        {
-            // Unless it succeeds, the segment takes no further record.
-            self.dead.records = Some((seg, self.shape().pages));
-            match self.program_dead(seg, next) {
-                Ok(end) => {
-                    self.dead.records = Some((seg, end));
-                    return Ok(());
-                }
-                // The segment stays until the next record is in another one: what its records say still counts.
-                Err(error) => self.store.note_failure(seg, error)??,
-            }
-        }
-        // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
-        while self.store.free_segments() < self.reserve() && self.drop_dead()? {}
-        let mut records = None;
-        // Each failure takes a segment, so this ends in `take_free` at the latest. If nothing is dead any more, no
-        // record is needed.
-        while self.has_dead() && records.is_none() {
-            let seg = self.store.take(false)?;
-            match self.program_dead(seg, 0) {
-                Ok(end) => records = Some((seg, end)),
-                Err(error) => self.store.put_back(seg, error)?,
-            }
-        }
-        // Not before: until the new record stands, only the old ones say that these blocks are dead.
-        let old = core::mem::replace(&mut self.dead.records, records);
-        old.map_or(Ok(()), |(seg, _)| self.store.release(seg))
-    }
-
-    /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns
-    /// the page behind it.
-    fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
-        let end = (page + 1).next_multiple_of(self.shape().group).min(self.shape().pages);
-        for page in page..end {
-            let at = self.store.page_in(seg, page);
-            let role = if page == 0 { Role::LogHead } else { Role::Plain };
-            // The first page of a group is the record. The others only fill the group, so that no later program damages
-            // it.
-            let kind = if page % self.shape().group == 0 { Content::Dead } else { Content::Pad };
-            let mut record = core::mem::take(&mut self.record);
-            record.fill(0);
-            // `check_reclaim` has made sure that a page has a bit for each logical block.
-            if M::STORES && kind == Content::Dead {
-                self.dead.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
-            }
-            let programmed = self.store.program_meta(at, &record, Lpn(0), kind, role);
-            self.record = record;
-            programmed?;
-        }
-        Ok(end)
-    }
-
-    /// Erases what is dead, and then the records of it.
-    pub(super) fn forget_records(&mut self) -> Result<(), FtlError> {
-        while self.reclaim_dead()? {}
-        self.dead.records.take().map_or(Ok(()), |(seg, _)| self.store.release(seg))
+    #[test]
+    fn a_block_that_has_died_since_the_record_is_not_in_it() {
+        let mut dead = DeadBlocks::default();
+        [9, 1].into_iter().for_each(|lbn| dead.note(Lbn(lbn)));
+        assert!(dead.lacks_record() && !dead.is_recorded(Lbn(9)));
+        let mut record = [0; 2];
+        dead.write_to(&mut record);
+        assert_eq!(record, [0b10, 0b10]);
+        dead.note_recorded();
+        assert!(dead.is_recorded(Lbn(9)) && !dead.is_recorded(Lbn(3)));
+        dead.note(Lbn(3));
+        assert!(!dead.is_recorded(Lbn(9)), "the next record has to name all of them");
+        assert_eq!(dead.oldest(), Some(Lbn(9)));
+        dead.remove(Lbn(9));
+        assert_eq!(dead.oldest(), Some(Lbn(1)));
     }
 }

@@ -93,12 +93,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         if !M::TAGGED {
             // Without tags there is no mount that could bring a page back.
-            self.dirty[lbn.index()] = false;
+            self.discards.settle(lbn);
             return if nothing_left { self.drop_block(lbn) } else { Ok(()) };
         }
         let log = if self.shares_logs() { Some(self.shared_log(0)?) } else { self.index.logs().current(lbn) };
         // Finding room in a shared log block may have merged this logical block.
-        if !self.dirty[lbn.index()] {
+        if !self.discards.is_dirty(lbn) {
             return Ok(());
         }
         match log.filter(|&id| self.index.logs().get(id).next < self.shape().pages) {
@@ -108,7 +108,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         }
         // All that a shared scheme leaves of a logical block without pages is the record. If that has failed, or what
         // pads its group has, a merge took its place, and only the commit of that keeps older pages from coming back.
-        if nothing_left && !self.dirty[lbn.index()] && self.index.map().data(lbn).is_some() {
+        if nothing_left && !self.discards.is_dirty(lbn) && self.index.map().data(lbn).is_some() {
             self.pad()?;
             if self.index.map().logged(lbn, self.shape().pages).is_some() {
                 self.drop_data(lbn)?;
@@ -128,7 +128,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(error) => return self.give_up_log(id, error),
         }
         self.index.append_record(id, lbn);
-        self.dirty[lbn.index()] = false;
+        self.discards.settle(lbn);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::map::{Lbn, list};
+use super::map::Lbn;
 use super::pages::Pages;
 use super::{BlockFtl, Scheme};
 use crate::addr::{Lpn, Ppn, Sectors};
@@ -155,9 +155,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         // A part of a page cannot be unmapped, and stays as it is.
         for piece in pieces(at, per_page).filter(|p| p.count == per_page) {
             let Some(lbn) = self.unmap(piece.lpn) else { continue };
-            if !core::mem::replace(&mut self.dirty[lbn.index()], true) {
-                list(&mut self.dirty_list, lbn, self.index.map().blocks());
-            }
+            self.discards.note(lbn);
             // The pages of a logical block follow one another: what is left of it is counted once, behind the last.
             if let Some(previous) = touched.replace(lbn)
                 && previous != lbn
@@ -178,14 +176,9 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         self.leave_condemned()?;
         // A record says what else is mapped: those pages have to be safe before it is.
         self.pad()?;
-        // An entry stays until its discards are recorded, so that a flush behind an error finds it again.
-        while let Some(&lbn) = self.dirty_list.last() {
-            if self.dirty[lbn.index()] {
-                self.store.prepare()?;
-                self.record_discards(lbn)?;
-            } else {
-                self.dirty_list.pop();
-            }
+        while let Some(lbn) = self.discards.next_dirty() {
+            self.store.prepare()?;
+            self.record_discards(lbn)?;
         }
         // Only now: `record_discards` may have found logical blocks of which nothing is left.
         self.record_dead()?;

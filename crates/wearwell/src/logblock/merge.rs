@@ -211,7 +211,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let old = self.index.adopt(lbn, seg);
         self.store.use_as_data(seg, lbn);
         // Copies hold what was not discarded, and nothing older is believed behind a commit.
-        self.dirty[lbn.index()] = false;
+        self.discards.settle(lbn);
         // The commit is durable. From here on a cut or a failure leaves what a mount finds to be stale.
         if let Some(old) = old {
             self.store.release(old)?;
@@ -241,7 +241,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.store.use_as_log(seg, id);
             self.moving = held;
             // `copy_log` has programmed a record if there was a discard.
-            self.dirty[lbn.index()] = false;
+            self.discards.settle(lbn);
             self.store.stats.migrations += 1;
             self.store.probe_mut().migrated(lbn.0, copies.pages, self.index.logs().get(id).migrations);
             self.store.release(old)?;
@@ -304,7 +304,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let pages = held.len() as u32;
         let beginning = self.index.map().join(lbn, 0);
         // The record that there is goes with the old segment. Discards since then fit into the same page.
-        let has_record = self.index.map().logged(lbn, self.shape().pages).is_some() || self.dirty[lbn.index()];
+        let has_record = self.index.map().logged(lbn, self.shape().pages).is_some() || self.discards.is_dirty(lbn);
         if M::TAGGED && has_record {
             let (to, role) = next(held);
             self.program_discards(lbn, to, role)?;

@@ -36,6 +36,8 @@ mod append;
 mod blocks;
 mod config;
 mod dead_blocks;
+mod discards;
+mod dropping;
 mod durable;
 mod fragile;
 mod host;
@@ -69,6 +71,7 @@ use crate::buffer::WriteBuffer;
 use crate::ftl::{FtlError, Probe};
 use crate::page::{ConfigError, MountError};
 use dead_blocks::DeadBlocks;
+use discards::Discards;
 use index::BlockIndex;
 use map::Lbn;
 use store::BlockStore;
@@ -91,9 +94,7 @@ pub struct BlockFtl<M, P = ()> {
     weak: Vec<Lbn>,
     /// Between the marks of `primary-replacement`.
     folding: bool,
-    /// Logical blocks with discards that are not durable, and all that were since the last flush.
-    dirty: Vec<bool>,
-    dirty_list: Vec<Lbn>,
+    discards: Discards,
     /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no
     /// place to be copied to.
     writable: Result<(), FtlError>,
@@ -126,8 +127,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         Ok(Self {
             weak: Vec::new(),
             folding: false,
-            dirty: vec![false; blocks as usize],
-            dirty_list: Vec::new(),
+            discards: Discards::new(blocks),
             writable: Ok(()),
             same: Vec::new(),
             has_failed_writes: false,

@@ -123,7 +123,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_live =
                 self.index.map().logged(lbn, offset) == at || self.index.map().logged(lbn, self.shape().pages) == at;
             // Asked for each page anew, since the merges before have changed the map.
-            if !is_live && !self.dirty[lbn.index()] {
+            if !is_live && !self.discards.is_dirty(lbn) {
                 continue;
             }
             self.merge(lbn, MergeCause::Recycle)?;

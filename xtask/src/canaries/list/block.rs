@@ -118,7 +118,7 @@ pub(super) const BLOCK: &[Canary] = &[
         name: "unmarked-erase",
         rule: "B11",
         broken: "a logical block that holds nothing is dropped, whatever fails in its erase",
-        file: "crates/wearwell/src/logblock/dead_blocks.rs",
+        file: "crates/wearwell/src/logblock/dropping.rs",
         from: "let comes_back = self.store.has_unmarked()?;",
         to: "let comes_back = !BROKEN && self.store.has_unmarked()?;",
         crash: caught(Run::Crash("failed_blocks")),
