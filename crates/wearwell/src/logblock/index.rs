@@ -25,6 +25,12 @@ pub(super) struct BlockIndex {
     /// Pages whose data is gone: reading them is an error until they are written or discarded.
     lost: Losses,
     shape: PagesShape,
+    /// Most log blocks there may be.
+    most_logs: u32,
+    /// Most logical blocks with pages in log blocks.
+    most_overlays: u32,
+    /// Pages of several logical blocks lie in one log block.
+    shares_logs: bool,
     /// A merge programs the first and the last page of a block, whether they are mapped or not.
     fills_ends: bool,
 }
@@ -41,15 +47,18 @@ pub(super) struct Copies {
 impl BlockIndex {
     /// An index without a page in it.
     pub(super) fn new(config: &BlockConfig, shape: PagesShape, is_tagged: bool) -> Self {
-        let map = BlockMap::new(config.logical_pages, shape.pages, config.overlays(&shape));
-        let most = config.most_log_blocks(&shape);
+        let (most_logs, most_overlays) = (config.most_log_blocks(&shape), config.overlays(&shape));
+        let map = BlockMap::new(config.logical_pages, shape.pages, most_overlays);
         Self {
-            logs: Logs::new(most, most, shape.segments, map.blocks(), shape.pages),
+            logs: Logs::new(most_logs, most_logs, shape.segments, map.blocks(), shape.pages),
             in_place: InPlace::new(config.programs_in_place(), map.blocks(), shape),
             sequential: None,
             lost: Losses::new(map.blocks() * shape.pages),
             map,
             shape,
+            most_logs,
+            most_overlays,
+            shares_logs: config.shares_logs(),
             fills_ends: is_tagged,
         }
     }
@@ -69,6 +78,11 @@ impl BlockIndex {
     /// Places change only by what is programmed there.
     pub(super) fn in_place_mut(&mut self) -> &mut InPlace {
         &mut self.in_place
+    }
+
+    /// True if pages of several logical blocks lie in one log block.
+    pub(super) fn shares_logs(&self) -> bool {
+        self.shares_logs
     }
 
     /// The log block of the sequential stream.
@@ -271,15 +285,17 @@ pub(super) struct FoundLog {
 
 /// What a mount finds.
 impl BlockIndex {
-    /// Makes the tables of log blocks anew: for so many that were found, of which at most `limit` stay open behind the
-    /// mount, and pages of so many logical blocks in them.
-    pub(super) fn make_room(&mut self, found: u32, limit: u32, overlays: u32) {
+    /// Makes the tables of log blocks anew, for so many that were found.
+    pub(super) fn make_room(&mut self, found: u32) {
+        // Each page of a shared log block may be of another logical block.
+        let overlays = self.most_overlays.max(found * if self.shares_logs { self.shape.pages } else { 1 });
         let mut map = BlockMap::new(self.map.logical_pages(), self.shape.pages, overlays.min(self.map.blocks()));
         map.take_blocks_of(&self.map);
         self.map = map;
         // There may be more than the configuration allows. They are served, and no other is opened before they are
         // fewer.
-        self.logs = Logs::new(found.max(limit), limit, self.shape.segments, self.map.blocks(), self.shape.pages);
+        let most = self.most_logs;
+        self.logs = Logs::new(found.max(most), most, self.shape.segments, self.map.blocks(), self.shape.pages);
     }
 
     /// Adds a log block. The one written last comes last, and becomes the current one of its logical block.

@@ -122,7 +122,7 @@ impl Logs {
     pub(super) fn move_to(&mut self, id: LogId, seg: Seg, held: &[Lpn]) -> Seg {
         let from = id.0 as usize * self.pages as usize;
         self.holds[from..from + held.len()].copy_from_slice(held);
-        // `point_at_moved` sets the counts, once the map has the new places.
+        // The index sets the counts, once the map has the new places.
         let log = self.get_mut(id);
         let old = core::mem::replace(&mut log.seg, seg);
         log.next = held.len() as u32;
@@ -141,6 +141,12 @@ impl Logs {
         let log = &mut self.table[id.0 as usize];
         assert!(log.seg.0 != NONE, "numbers of log blocks are kept only while they are open");
         log
+    }
+
+    /// True if a log block takes further pages.
+    #[inline]
+    pub(super) fn has_room(&self, id: LogId) -> bool {
+        self.get(id).next < self.pages
     }
 
     /// The log block that takes the next page of a logical block.

@@ -178,6 +178,11 @@ impl BlockMap {
             as u32
     }
 
+    /// True if a logical block has neither a data block nor pages in log blocks.
+    pub(super) fn is_nowhere(&self, lbn: Lbn) -> bool {
+        self.data(lbn).is_none() && !self.has_overlay(lbn)
+    }
+
     pub(super) fn set_data(&mut self, lbn: Lbn, seg: Option<Seg>) {
         self.data[lbn.index()] = seg.map_or(NONE, |seg| seg.0);
     }

@@ -24,38 +24,49 @@
 //!   Only log blocks that are shared stay until they are the oldest.
 //! - Discards are durable once a record of them (a bitmap of what is unmapped in the logical block) is in a log block,
 //!   or the block was merged without the pages. A logical block of which nothing is left is erased, or named in a
-//!   record of dead blocks that has a segment of its own (`dead_blocks`).
+//!   record of dead blocks that has a segment of its own (`merger/dropping`).
 //!
 //! # Files
 //!
-//! `map` and `logs` are the tables; `append`, `primary` and `shared` say where a page goes, `merge` how blocks are
-//! recycled, `durable` what a flush does, `dead_blocks` what becomes of blocks that hold nothing, `blocks` which
-//! segments are free; `host` takes the commands and `mount` finds everything again.
+//! | file | subject |
+//! | --- | --- |
+//! | `host` | host commands |
+//! | `writer` | where a page of the host's goes, scheme by scheme, and where a discard is recorded |
+//! | `recycler` | when room is made, and what is due; asks a [policy](recycle) |
+//! | `merger` | how blocks are filled, padded, merged, emptied and dropped |
+//! | `discards`, `dead_blocks` | discards that are not durable; logical blocks that hold nothing |
+//! | `index` | the map, the log blocks, places and losses, changed together |
+//! | `map`, `logs`, `in_place` | where every page is; the log blocks; which places can still be programmed |
+//! | `store` | blocks: taken, programmed, erased, retired; their wear; the mark of a clean shutdown |
+//! | `pages`, `tag` | how pages lie on flash |
+//! | `mount` | finds everything again |
+//! | `fragile` | what a mount tells the copies that it makes |
+//! | `view` | the segments, seen from outside |
+//!
+//! Each file except the last three owns its state and calls only files below it in this list. The index and the store
+//! do not know each other: the merger programs a page, and then points the index at it. The mount is above the
+//! recycler, since it ends with the reserve restored, and what only it needs is gone when it ends.
 
-mod append;
-mod blocks;
 mod config;
 mod dead_blocks;
 mod discards;
-mod dropping;
-mod durable;
 mod fragile;
 mod host;
 mod in_place;
 mod index;
 mod logs;
 mod map;
-mod merge;
+mod merger;
 mod mount;
 mod pages;
-mod primary;
 pub mod recycle;
-mod shared;
+mod recycler;
 mod store;
 mod tag;
 #[cfg(test)]
 mod tests;
 mod view;
+mod writer;
 
 pub use config::{BlockConfig, LOG_BLOCKS, Scheme};
 pub use pages::{Pages, PagesShape, TagRead, TaggedPages};
@@ -66,51 +77,32 @@ pub use view::{BlockSegment, BlockUse};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::addr::{Lpn, Ppn, Seg};
+use crate::Reclamation;
+use crate::addr::{Lpn, Ppn};
 use crate::buffer::WriteBuffer;
 use crate::ftl::{FtlError, Probe};
 use crate::page::{ConfigError, MountError};
-use dead_blocks::DeadBlocks;
-use discards::Discards;
 use index::BlockIndex;
-use map::Lbn;
+use merger::Merger;
+use recycler::Recycler;
 use store::BlockStore;
+use writer::Writer;
 
 /// The block-mapped engine over [`Pages`].
 ///
-/// Invariants, each kept in one place:
-/// - `live` of a log block is the number of entries in overlays that point into it (`append`, `unmap`,
-///   `forget_overlay`, `point_at_moved`);
-/// - a segment is erased only when a commit, or a complete migration, has made what it holds stale (`adopt`,
-///   `migrate`), or when its logical block holds nothing (`drop_block`);
-/// - a logical block that is dead holds nothing, and is erased before a page of it is written again (`revive`);
-/// - three segments, or up to five, are free when a log block has been opened (`reserve`); `keep_up` restores them.
+/// Invariant: if `writable` is an error, no command changes anything on flash.
 #[derive(Debug)]
 pub struct BlockFtl<M, P = ()> {
-    store: BlockStore<M, P>,
+    writer: Writer<M, P>,
     config: BlockConfig,
-    index: BlockIndex,
-    /// Logical blocks of pages that get weak.
-    weak: Vec<Lbn>,
-    /// Between the marks of `primary-replacement`.
-    folding: bool,
-    discards: Discards,
     /// The error that every write and discard gets, if none is taken any more: what a power cut may have hit finds no
     /// place to be copied to.
     writable: Result<(), FtlError>,
     /// Where that is so: other pages that hold the same as one that a cut may have hit, and that is served.
     same: Vec<(Lpn, Ppn)>,
-    /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
-    has_failed_writes: bool,
-    /// Logical blocks that hold nothing but discarded pages.
-    dead: DeadBlocks,
     buffer: WriteBuffer,
-    /// A page of bytes to work in; empty where none are stored.
+    /// A page of working memory for a host command; empty if bytes are only counted.
     scratch: Vec<u8>,
-    /// Another one for discard records.
-    record: Vec<u8>,
-    /// Pages that a migration has moved.
-    moving: Vec<Lpn>,
 }
 
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
@@ -121,24 +113,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Err((pages, error));
         }
         pages.set_capacity(config.logical_pages);
+        let store = BlockStore::new(pages, probe, config.rules(&shape));
         let index = BlockIndex::new(&config, shape, M::TAGGED);
-        let blocks = index.map().blocks();
-        let bytes = if M::STORES { shape.page_bytes as usize } else { 0 };
+        let merger = Merger::new(store, index, config.reclaim != Reclamation::AtOnce);
         Ok(Self {
-            weak: Vec::new(),
-            folding: false,
-            discards: Discards::new(blocks),
+            writer: Writer::new(Recycler::new(merger, &config), &config),
+            config,
             writable: Ok(()),
             same: Vec::new(),
-            has_failed_writes: false,
-            dead: DeadBlocks::default(),
             buffer: WriteBuffer::new(shape.page_bytes, M::STORES),
-            scratch: vec![0; bytes],
-            record: vec![0; bytes],
-            moving: Vec::with_capacity(shape.pages as usize),
-            store: BlockStore::new(pages, probe, config.rules(&shape)),
-            index,
-            config,
+            scratch: vec![0; if M::STORES { shape.page_bytes as usize } else { 0 }],
         })
     }
 
@@ -148,45 +132,34 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
     pub fn format(pages: M, probe: P, config: BlockConfig) -> Result<Self, MountError> {
         let mut ftl = Self::empty(pages, probe, config).map_err(|(_, error)| error)?;
-        ftl.store.format()?;
+        ftl.merger_mut().store.format()?;
         Ok(ftl)
     }
 
     /// The pages below, to look at the chip.
     pub fn pages(&self) -> &M {
-        self.store.pages()
+        self.merger().store.pages()
     }
 
     /// The pages below, to reach the chip's clock or faults. The engine does not notice what is written behind it.
     pub fn pages_mut(&mut self) -> &mut M {
-        self.store.pages_mut()
+        self.merger_mut().store.pages_mut()
     }
 
     /// Gives the pages back and forgets everything else, as a power cut would.
     pub fn into_pages(self) -> M {
-        self.store.into_parts().0
+        self.into_parts().0
     }
 
-    fn page_in(&self, seg: Seg, page: u32) -> Ppn {
-        self.store.page_in(seg, page)
+    fn into_parts(self) -> (M, P) {
+        self.writer.recycler.merger.store.into_parts()
     }
 
-    fn segment_of(&self, at: Ppn) -> Seg {
-        self.store.segment_of(at)
+    fn merger(&self) -> &Merger<M, P> {
+        &self.writer.recycler.merger
     }
 
-    /// What the chip is.
-    fn shape(&self) -> &PagesShape {
-        self.store.shape()
-    }
-
-    /// True if pages of several logical blocks lie in one log block.
-    fn shares_logs(&self) -> bool {
-        self.config.shares_logs()
-    }
-
-    /// Bytes of all tables, the bitmaps among them.
-    fn table_bytes(&self) -> u64 {
-        self.index.table_bytes() + self.store.table_bytes() + self.dead.table_bytes()
+    fn merger_mut(&mut self) -> &mut Merger<M, P> {
+        &mut self.writer.recycler.merger
     }
 }

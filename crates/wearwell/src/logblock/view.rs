@@ -39,21 +39,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Every segment, in order. Looks at the whole map.
     pub fn segments(&self) -> Vec<BlockSegment> {
         // The engine counts the valid pages of log blocks only.
-        let mut valid = vec![0; self.shape().segments as usize];
+        let mut valid = vec![0; self.merger().store.shape().segments as usize];
         for lpn in 0..self.config.logical_pages {
-            let at = self.index.map().lookup(Lpn(lpn));
+            let at = self.merger().index.map().lookup(Lpn(lpn));
             if at.is_some() {
-                valid[self.store.segment_of(at).index()] += 1;
+                valid[self.merger().store.segment_of(at).index()] += 1;
             }
         }
-        let used = self.store.all().map(|seg| match self.store.used(seg) {
+        let used = self.merger().store.all().map(|seg| match self.merger().store.used(seg) {
             Use::Free => BlockUse::Free,
             Use::Taken => BlockUse::Taken,
             Use::Data(_) => BlockUse::Data,
             Use::Log(_) => BlockUse::Log,
             Use::Bad => BlockUse::Bad,
         });
-        let counts = valid.into_iter().zip(self.store.all().map(|seg| self.store.erases(seg)));
+        let counts = valid.into_iter().zip(self.merger().store.all().map(|seg| self.merger().store.erases(seg)));
         used.zip(counts).map(|(used, (valid_pages, erases))| BlockSegment { used, valid_pages, erases }).collect()
     }
 }

@@ -5,10 +5,9 @@
 //! read says it, the mount looks for one. If there is none on the whole chip, what is there is right under any capacity
 //! that has all the pages that tags name.
 
-use super::Recovery;
+use super::{Mount, Recovery};
 use crate::addr::{Lpn, Seg};
 use crate::ftl::Probe;
-use crate::logblock::BlockFtl;
 use crate::logblock::map::BlockMap;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::page::MountError;
@@ -38,7 +37,7 @@ impl CapacityCheck {
     }
 }
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
+impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Fails if the chip holds a device of another capacity. Every tag read so far was compared.
     pub(super) fn check_capacity(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         // Spec B4.

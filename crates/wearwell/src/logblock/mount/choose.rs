@@ -5,17 +5,16 @@ use core::cmp::Reverse;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Commit, Found, Rank, Record, Recovery, Scanned};
+use super::{Block, Commit, Found, Mount, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
-use crate::logblock::BlockFtl;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
 use crate::logblock::tag::{Content, Role};
 use crate::page::MountError;
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
+impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Takes the last committed block of each logical block for its data block, or else a primary block.
     pub(super) fn choose_data_blocks(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         let mut commits = core::mem::take(&mut recovery.commits);
@@ -35,8 +34,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 recovery.scanned.push(scanned);
             } else {
                 // The commit vouches for each page, so a mount reads none of them.
-                self.index.found_whole(newest.lbn);
-                for lpn in self.index.map().range(newest.lbn) {
+                self.recycler.merger.index.found_whole(newest.lbn);
+                for lpn in self.map().range(newest.lbn) {
                     recovery.newest[lpn as usize] = newest.seq;
                 }
             }
@@ -132,7 +131,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// block that one may have completed.
     fn may_be_superseded(&self, lbn: Lbn, recovery: &Recovery) -> bool {
         // Spec B10.
-        let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.lbns(self.index.map()).next() == Some(lbn);
+        let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.lbns(self.map()).next() == Some(lbn);
         let is_completed =
             |scanned: &Scanned| scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn);
         let mut others = recovery.scanned.iter();
@@ -150,7 +149,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             return Err(ErrorKind::Uncorrectable.into());
         }
         // Spec B10: what the commit has, and reads as erased, is gone like what cannot be read.
-        let held = self.index.map().pages_of(commit.lbn) as usize;
+        let held = self.map().pages_of(commit.lbn) as usize;
         let erased = scanned.tags[..held].iter_mut().filter(|tag| **tag == TagRead::Erased);
         erased.for_each(|tag| *tag = TagRead::Unreadable);
         Ok(scanned)
@@ -159,9 +158,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a page of a whole data block cannot be read.
     fn is_gone(&self, lbn: Lbn, offset: u32, recovery: &Recovery) -> bool {
         let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
-        whole.any(|data| {
-            self.index.map().data(lbn) == Some(data.seg) && data.tags[offset as usize] == TagRead::Unreadable
-        })
+        whole.any(|data| self.map().data(lbn) == Some(data.seg) && data.tags[offset as usize] == TagRead::Unreadable)
     }
 
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.
@@ -170,9 +167,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             if scanned.what != Block::Primary {
                 continue;
             }
-            let owner = scanned.lbns(self.index.map()).next();
-            match owner.filter(|lbn| lbn.0 < self.index.map().blocks()) {
-                Some(lbn) if self.index.map().data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
+            let owner = scanned.lbns(self.map()).next();
+            match owner.filter(|lbn| lbn.0 < self.map().blocks()) {
+                Some(lbn) if self.map().data(lbn).is_none() => self.set_data_block(lbn, scanned.seg),
                 // Whatever of it is newer than the data block still counts.
                 _ => scanned.what = Block::Replaced,
             }
@@ -186,8 +183,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
-        self.index.found_data(lbn, seg);
-        self.store.use_as_data(seg, lbn);
+        self.recycler.merger.index.found_data(lbn, seg);
+        self.recycler.merger.store.use_as_data(seg, lbn);
     }
 
     /// Chooses the newest copy of every page.
@@ -200,8 +197,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
             // In a primary block a cut may have hit a page that was programmed into a gap, where nothing was before.
-            let may_lose =
-                scanned.what == Block::Whole || scanned.what == Block::Holes && !self.index.in_place().is_used();
+            let may_lose = scanned.what == Block::Whole
+                || scanned.what == Block::Holes && !self.recycler.merger.index.in_place().is_used();
             let programmed = scanned.programmed();
             // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.
             let settled =
@@ -225,22 +222,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     }
                     // A page of a complete block was there: it is lost, unless a log block has it.
                     TagRead::Unreadable if may_lose => {
-                        let Use::Data(lbn) = self.store.used(scanned.seg) else { continue };
-                        Found { lpn: self.index.map().join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
+                        let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
+                        Found { lpn: self.map().join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
                     }
                     _ => continue,
                 };
                 // The last logical block may end beyond the device.
-                if copy.lpn.0 >= self.config.logical_pages {
+                if copy.lpn.0 >= self.map().logical_pages() {
                     continue;
                 }
-                let (lbn, offset) = self.index.map().split(copy.lpn);
+                let (lbn, offset) = self.map().split(copy.lpn);
                 // In its place a page counts if this is the data block that was chosen. Elsewhere it has to be newer
                 // than that, or to be copied from a page that is gone there.
                 let counts = if in_place {
-                    offset == page && self.index.map().data(lbn) == Some(scanned.seg)
+                    offset == page && self.map().data(lbn) == Some(scanned.seg)
                 } else {
-                    let is_copied = yields && self.index.map().is_mapped(copy.lpn);
+                    let is_copied = yields && self.map().is_mapped(copy.lpn);
                     let is_newer = copy.seq > recovery.committed[lbn.index()];
                     (is_newer || scanned.is_merge() && self.is_gone(lbn, offset, recovery)) && !is_copied
                 };
@@ -272,7 +269,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // What an undone merge had copied is taken from there. Its commit is believed again as soon as it is not
             // the last, so that this logical block is merged before any other.
             if undone.contains(&self.segment_of(copy.at)) {
-                recovery.doubted.push(self.index.map().split(copy.lpn).0);
+                recovery.doubted.push(self.map().split(copy.lpn).0);
             }
             if copy.undone {
                 recovery.fragile.insert(copy.at);
@@ -298,11 +295,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for scanned in &recovery.scanned {
             for (page, tag) in (0_u32..).zip(&scanned.tags) {
                 let TagRead::Tag(tag) = tag else { continue };
-                let (lbn, _) = self.index.map().split(tag.lpn);
+                let (lbn, _) = self.map().split(tag.lpn);
                 let counts = tag.kind == Content::Trim
-                    && lbn.0 < self.index.map().blocks()
+                    && lbn.0 < self.map().blocks()
                     && tag.seq > recovery.committed[lbn.index()]
-                    && !matches!(self.store.used(scanned.seg), Use::Data(_));
+                    && !matches!(self.recycler.merger.store.used(scanned.seg), Use::Data(_));
                 if counts {
                     records.push(Record { lbn, seq: tag.seq, at: self.page_in(scanned.seg, page) });
                 }
@@ -317,22 +314,22 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Unmaps what a discard record calls unmapped, where the copy chosen is older than the record.
     pub(super) fn apply_discards(&mut self, records: &[Record], recovery: &mut Recovery) -> Result<(), MountError> {
         for &Record { lbn, seq, at } in records {
-            let mut record = core::mem::take(&mut self.record);
-            let read = self.store.read(at, &mut record);
+            let mut record = core::mem::take(&mut recovery.page);
+            let read = self.recycler.merger.store.read(at, &mut record);
             // A cut may have hit the record: the mount begins anew without it.
             if read.is_err() && recovery.fragile.contains(at) {
                 recovery.fragile.note_faded(at);
                 return Err(ErrorKind::Uncorrectable.into());
             }
-            for (offset, lpn) in self.index.map().range(lbn).enumerate() {
+            for (offset, lpn) in self.map().range(lbn).enumerate() {
                 // Spec B11.
                 if read.is_ok() && has_bit(&record, offset) && recovery.newest[lpn as usize] < seq {
                     self.forget_page(Lpn(lpn));
                 }
             }
-            self.record = record;
+            recovery.page = record;
             recovery.report.lost_discards += u32::from(read.is_err());
-            self.index.found_record(lbn, at);
+            self.recycler.merger.index.found_record(lbn, at);
         }
         Ok(())
     }
@@ -351,18 +348,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             }
         }
         for (seq, at) in found {
-            let mut record = core::mem::take(&mut self.record);
-            let read = self.store.read(at, &mut record);
-            for lbn in
-                (0..self.index.map().blocks()).filter(|&lbn| read.is_ok() && has_bit(&record, lbn as usize)).map(Lbn)
-            {
-                for lpn in self.index.map().range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
+            let mut record = core::mem::take(&mut recovery.page);
+            let read = self.recycler.merger.store.read(at, &mut record);
+            for lbn in (0..self.map().blocks()).filter(|&lbn| read.is_ok() && has_bit(&record, lbn as usize)).map(Lbn) {
+                for lpn in self.map().range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
                     self.forget_page(Lpn(lpn));
                 }
                 // Also without a page in the map: its blocks are still to be erased.
                 recovery.dead.push(lbn);
             }
-            self.record = record;
+            recovery.page = record;
             match read {
                 Ok(_) => {}
                 // The flush that wrote it has not returned.
@@ -376,8 +371,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// A page was discarded before the cut.
     fn forget_page(&mut self, lpn: Lpn) {
-        if self.index.map().is_mapped(lpn) {
-            self.index.unmap(lpn);
+        if self.map().is_mapped(lpn) {
+            self.recycler.merger.index.unmap(lpn);
         }
     }
 }

@@ -6,18 +6,17 @@ use core::cmp::Reverse;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Found, Record, Recovery, Scanned};
+use super::{Block, Found, Mount, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::BlockFtl;
 use crate::logblock::index::FoundLog;
 use crate::logblock::map::Lbn;
-use crate::logblock::merge::MergeCause;
+use crate::logblock::merger::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
 use crate::logblock::tag::{Content, Tag};
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
+impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Makes the tables of log blocks, large enough for those from which a page was chosen, or which hold the last
     /// discard record of a logical block.
     pub(super) fn open_logs(&mut self, recovery: &Recovery, copies: &[Found], records: &[Record]) {
@@ -25,31 +24,28 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for at in copies.iter().map(|copy| copy.at).chain(records.iter().map(|record| record.at)) {
             used[self.segment_of(at).index()] = true;
         }
-        let is_log =
-            |scanned: &&Scanned| used[scanned.seg.index()] && !matches!(self.store.used(scanned.seg), Use::Data(_));
+        let is_log = |scanned: &&Scanned| {
+            used[scanned.seg.index()] && !matches!(self.recycler.merger.store.used(scanned.seg), Use::Data(_))
+        };
         let mut logs: Vec<&Scanned> = recovery.scanned.iter().filter(is_log).collect();
         // The one written last becomes the current one of its logical block.
         logs.sort_by_key(|scanned| (scanned.newest, scanned.what.is_trusted()));
-        let (found, most) = (logs.len() as u32, self.config.most_log_blocks(self.shape()));
-        // Each page of a shared log block may be of another logical block.
-        let overlays =
-            self.config.overlays(self.shape()).max(found * if self.shares_logs() { self.shape().pages } else { 1 });
-        self.index.make_room(found, most, overlays);
+        self.recycler.merger.index.make_room(logs.len() as u32);
         for scanned in logs {
             self.open_found_log(scanned, recovery);
         }
     }
 
     fn open_found_log(&mut self, scanned: &Scanned, recovery: &Recovery) {
-        let owner = scanned.lbns(self.index.map()).next();
-        let shared = scanned.lbns(self.index.map()).any(|lbn| Some(lbn) != owner);
+        let owner = scanned.lbns(self.map()).next();
+        let shared = scanned.lbns(self.map()).any(|lbn| Some(lbn) != owner);
         let owner = owner.filter(|_| !shared);
-        let first = owner.map_or(0, |lbn| self.index.map().join(lbn, 0).0);
+        let first = owner.map_or(0, |lbn| self.map().join(lbn, 0).0);
         let is_at =
             |tag: &TagRead, lpn: u32| matches!(tag, TagRead::Tag(t) if t.kind == Content::Data && t.lpn.0 == lpn);
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
         let held = scanned.tags[..scanned.programmed() as usize].iter().map(|tag| match tag {
-            TagRead::Tag(tag) if tag.lpn.0 < self.config.logical_pages => tag.lpn,
+            TagRead::Tag(tag) if tag.lpn.0 < self.map().logical_pages() => tag.lpn,
             // Nobody looks for this page, but its place is taken.
             _ => Lpn(first),
         });
@@ -57,36 +53,40 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades later.
         // That may have been an earlier cut: nothing tells which page it was.
         let continues = recovery.continues && scanned.what.is_trusted();
-        let id = self.index.found_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
-        self.store.use_as_log(scanned.seg, id);
+        let id = self.recycler.merger.index.found_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
+        self.recycler.merger.store.use_as_log(scanned.seg, id);
         if !continues {
-            self.store.suspect(scanned.seg);
+            self.recycler.merger.store.suspect(scanned.seg);
         }
     }
 
     /// Points the map at the copies chosen.
     pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
-            self.index.found_page(copy.lpn, copy.at, if copy.lost { Content::Lost } else { Content::Data });
+            self.recycler.merger.index.found_page(
+                copy.lpn,
+                copy.at,
+                if copy.lost { Content::Lost } else { Content::Data },
+            );
         }
         for scanned in &recovery.scanned {
-            let Use::Data(lbn) = self.store.used(scanned.seg) else { continue };
+            let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
             self.note_programmed_tags(lbn, &scanned.tags);
             // Which pages were being programmed is not known: after a cut, none are.
             if !recovery.continues {
                 // Asked before the block is closed, behind which none has room.
-                if self.index.in_place().has_room(lbn) {
-                    self.store.suspect(scanned.seg);
+                if self.recycler.merger.index.in_place().has_room(lbn) {
+                    self.recycler.merger.store.suspect(scanned.seg);
                 }
-                self.index.in_place_mut().close(lbn);
+                self.recycler.merger.index.in_place_mut().close(lbn);
             }
         }
     }
 
     fn note_programmed_tags(&mut self, lbn: Lbn, tags: &[TagRead]) {
-        if self.index.in_place().is_used() {
+        if self.recycler.merger.index.in_place().is_used() {
             for (offset, tag) in (0_u32..).zip(tags) {
-                self.index.in_place_mut().set(lbn, offset, *tag != TagRead::Erased);
+                self.recycler.merger.index.in_place_mut().set(lbn, offset, *tag != TagRead::Erased);
             }
         }
     }
@@ -98,11 +98,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
         // Their counts are not known. With 0, wear leveling would take them for new.
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
-            self.store.found_erases(seg, mean);
+            self.recycler.merger.store.found_erases(seg, mean);
         }
-        self.store.start();
+        self.recycler.merger.store.start();
         match recovery.mark {
-            Some(mark) if recovery.report.clean => self.store.found_clean_mark(mark.seg),
+            Some(mark) if recovery.report.clean => self.recycler.merger.store.found_clean_mark(mark.seg),
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
@@ -110,32 +110,32 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.doubt_kept_merges(recovery)?;
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
-        recovery.dead.retain(|&lbn| self.index.map().mapped_in(lbn) == 0);
+        recovery.dead.retain(|&lbn| self.map().mapped_in(lbn) == 0);
         suspects.retain(|lbn| !recovery.dead.contains(lbn));
         self.list_stale(&suspects, recovery)?;
         // Before the rescue takes what a cut may have hit.
         let passed_over = self.find_passed_over(recovery).map_err(FtlError::Chip)?;
-        recovery.report.open_segments = self.index.logs().len();
+        recovery.report.open_segments = self.logs().len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         self.add_blank(&suspects, recovery);
         let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
         // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
-            self.store.prepare()?;
+            self.recycler.merger.store.prepare()?;
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
-            self.store.release(*seg)?;
+            self.recycler.merger.store.release(*seg)?;
         }
         self.clear_dead(recovery)?;
         self.record_missing(recovery)?;
         // Spec B12.
         self.rescue(&suspects, recovery)?;
-        recovery.report.read_only = self.writable.is_err();
+        recovery.report.read_only = recovery.refused.is_some();
         if recovery.report.read_only {
             return Ok(());
         }
         for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
-            self.store.release(*seg)?;
+            self.recycler.merger.store.release(*seg)?;
         }
         self.leave_passed_over(&passed_over)?;
         self.restore_after_failures()
@@ -149,13 +149,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
             if !recovery.continues {
-                self.store.suspect(seg);
+                self.recycler.merger.store.suspect(seg);
             }
             if undone.is_some() && recovery.unreadable.iter().any(|scanned| scanned.seg == seg) {
                 recovery.stale.push((seg, undone));
                 recovery.spare.push(seg);
             } else {
-                self.store.add_free(seg);
+                self.recycler.merger.store.add_free(seg);
             }
         }
     }
@@ -165,8 +165,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn leave_passed_over(&mut self, segs: &[Seg]) -> Result<(), FtlError> {
         for &seg in segs {
             // Looked up only now: the merges before may have closed it.
-            let Some(id) = self.index.logs().in_seg(seg) else { continue };
-            match self.reclaim(id) {
+            let Some(id) = self.logs().in_seg(seg) else { continue };
+            match self.recycler.merger.reclaim(id) {
                 Ok(()) => {}
                 Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error),
@@ -177,9 +177,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Restores the reserve, so that failures that come between cuts do not add up.
     pub(super) fn restore_after_failures(&mut self) -> Result<(), FtlError> {
-        while self.lacks_reserve() {
-            self.store.prepare()?;
-            match self.restore_reserve() {
+        while self.recycler.lacks_reserve() {
+            self.recycler.merger.store.prepare()?;
+            match self.recycler.restore_reserve() {
                 Ok(()) => {}
                 // All that was found is served. The next write says it again.
                 Err(FtlError::WornOut { .. }) => break,
@@ -197,7 +197,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.scanned.iter().partition(|scanned| scanned.what == Block::Undone);
         for scanned in undone.into_iter().chain(others) {
             // A data block, or a log block from which a page was chosen.
-            if self.store.used(scanned.seg) != Use::Taken {
+            if self.recycler.merger.store.used(scanned.seg) != Use::Taken {
                 continue;
             }
             // Spec B13.1, B13.2.
@@ -223,7 +223,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 scanned.is_erased_in_part()
             };
             let needs = |lbn: &Lbn| suspects.contains(lbn) && !recovery.settled.contains(lbn);
-            let needed_by = scanned.lbns(self.index.map()).find(needs).filter(|_| !goes);
+            let needed_by = scanned.lbns(self.map()).find(needs).filter(|_| !goes);
             recovery.stale.push((scanned.seg, needed_by));
         }
         Ok(())
@@ -235,7 +235,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let mut merges: Vec<(&Scanned, Lbn)> = Vec::new();
         let incomplete = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
         for merge in incomplete {
-            let Some(lbn) = merge.lbns(self.index.map()).next() else { continue };
+            let Some(lbn) = merge.lbns(self.map()).next() else { continue };
             // Copies keep their numbers, so merges of the same pages may have the same. Then the one counts that lacks
             // fewest.
             let worth = |scanned: &Scanned| (scanned.newest, Reverse(scanned.unreadable()));
@@ -253,7 +253,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_held_twice(&self, merge: &Scanned, recovery: &Recovery) -> bool {
         let is_held = |read: &TagRead| match read {
             TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
-                let at = self.index.map().lookup(tag.lpn);
+                let at = self.map().lookup(tag.lpn);
                 let is_newer = recovery.newest.get(tag.lpn.0 as usize).is_some_and(|&newest| newest > tag.seq);
                 is_newer && at.is_some() && !recovery.fragile.contains(at)
                     || recovery.others_that_stay(merge.seg).filter(|other| other.has_copy_of(tag)).count() >= 2
@@ -267,10 +267,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// without its sources (Spec B8.5), and with it what it has lost.
     fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
-        let Use::Data(lbn) = self.store.used(last) else { return Ok(false) };
+        let Use::Data(lbn) = self.recycler.merger.store.used(last) else { return Ok(false) };
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
-            let (owner, offset) = self.index.map().split(tag.lpn);
+            let (owner, offset) = self.map().split(tag.lpn);
             if owner == lbn && self.is_copied_at(self.page_in(last, offset), tag)? {
                 return Ok(true);
             }
@@ -283,14 +283,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_left_twice(&mut self, replaced: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&replaced.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let (lbn, _) = self.index.map().split(tag.lpn);
-            if lbn.0 >= self.index.map().blocks() {
+            let (lbn, _) = self.map().split(tag.lpn);
+            if lbn.0 >= self.map().blocks() {
                 return Ok(false);
             }
             let copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
             let is_counted = |data: Seg| recovery.others_that_stay(replaced.seg).any(|other| other.seg == data);
             // A data block that lacks no page was not scanned, and so is not among the others.
-            let in_data = match self.index.map().data(lbn).filter(|&data| !is_counted(data)) {
+            let in_data = match self.map().data(lbn).filter(|&data| !is_counted(data)) {
                 Some(data) => self.is_copied_at(self.page_in(data, page), tag)?,
                 None => false,
             };
@@ -303,7 +303,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True if a page holds a copy of another.
     fn is_copied_at(&mut self, at: Ppn, tag: &Tag) -> Result<bool, ErrorKind> {
-        Ok(matches!(self.store.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)))
+        Ok(matches!(self.recycler.merger.store.tag(at)?, TagRead::Tag(copy) if copy.is_copy_of(tag)))
     }
 
     /// True if each page of a block has a copy of the same number that `counts`, in a block that is to be trusted.
@@ -327,7 +327,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
     /// logical block is merged twice, and without them there was room for that (Spec B13.1, B13.2, B13.7, B13.8).
     fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        while self.store.free_segments() < 2 && self.give_up_spare(recovery)? {}
+        while self.recycler.merger.store.free_segments() < 2 && self.give_up_spare(recovery)? {}
         Ok(())
     }
 
@@ -337,7 +337,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
             if let Some(at) = recovery.stale.iter().position(is_kept) {
                 recovery.stale.remove(at);
-                self.store.release(seg)?;
+                self.recycler.merger.store.release(seg)?;
                 return Ok(true);
             }
         }
@@ -349,7 +349,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
             if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
-                recovery.doubted.extend(scanned.lbns(self.index.map()).next());
+                recovery.doubted.extend(scanned.lbns(self.map()).next());
             }
         }
         Ok(())
@@ -360,14 +360,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let (lbn, _) = self.index.map().split(tag.lpn);
-            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.index.map().blocks();
+            let (lbn, _) = self.map().split(tag.lpn);
+            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map().blocks();
             if !is_needed || tag.seq < recovery.committed[lbn.index()] || self.copies_of(tag, recovery).next().is_some()
             {
                 continue;
             }
             // A data block that lacks no page was not scanned. A copy is at the same offset there.
-            let Some(data) = self.index.map().data(lbn) else { return Ok(false) };
+            let Some(data) = self.map().data(lbn) else { return Ok(false) };
             if !self.is_copied_at(self.page_in(data, page), tag)? {
                 return Ok(false);
             }
@@ -380,26 +380,26 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if recovery.records.is_empty() {
             return Ok(());
         }
-        self.store.prepare()?;
+        self.recycler.merger.store.prepare()?;
         // Rule 6.
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for lbn in recovery.dead.clone() {
             self.give_up_spares(recovery)?;
-            let cleared = if may_fade && self.index.has_blocks(lbn) {
-                self.merge_to(lbn, MergeCause::Upkeep, false)
+            let cleared = if may_fade && self.recycler.merger.index.has_blocks(lbn) {
+                self.recycler.merger.merge_to(lbn, MergeCause::Upkeep, false)
             } else {
-                self.erase_blocks_of(lbn)
+                self.recycler.merger.erase_blocks_of(lbn)
             };
             if let Err(worn_out @ FtlError::WornOut { .. }) = cleared {
                 // Spec B11. Without a commit only the records say it: they stay.
-                self.writable = Err(worn_out);
+                recovery.refused = Some(worn_out);
                 return Ok(());
             }
             cleared?;
         }
         // Last of all: until the blocks are erased, only the records say that they are dead.
-        recovery.records.iter().try_for_each(|records| self.store.release(records.seg))
+        recovery.records.iter().try_for_each(|records| self.recycler.merger.store.release(records.seg))
     }
 
     /// Merges logical blocks with pages that a cut may have hit. If no block is left to merge to, what can be read
@@ -413,10 +413,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 rescued = self.rescue_block(lbn, recovery);
             }
             match rescued {
-                Ok(()) => recovery.report.rescued_pages += self.index.map().mapped_in(lbn),
+                Ok(()) => recovery.report.rescued_pages += self.map().mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {
                     self.find_faded(recovery)?;
-                    self.writable = Err(worn_out);
+                    recovery.refused = Some(worn_out);
                     break;
                 }
                 Err(error) => return Err(error),
@@ -431,7 +431,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn make_room_to_rescue(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         // Spec B13.7.
         self.give_up_spares(recovery)?;
-        while self.store.free_segments() == 0 && !self.store.is_worn_out() {
+        while self.recycler.merger.store.free_segments() == 0 && !self.recycler.merger.store.is_worn_out() {
             let is_stale = |scanned: &&Scanned| {
                 recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())
             };
@@ -440,7 +440,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
             // It is erased here, and must not be a second time.
             recovery.stale.retain(|&(stale, _)| stale != seg);
-            self.store.release(seg)?;
+            self.recycler.merger.store.release(seg)?;
         }
         Ok(())
     }
@@ -448,41 +448,42 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Merges a logical block; twice, if the last commit may fade and what is older stays because of that. Nothing that
     /// the mount has found is erased before the second one is complete: it shows that the first one lasts (Spec B13.3).
     fn rescue_block(&mut self, lbn: Lbn, recovery: &mut Recovery) -> Result<(), FtlError> {
-        let first = self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile)?;
+        let first = self.recycler.merger.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile)?;
         if !recovery.unsure.contains(&lbn) && !recovery.doubted.contains(&lbn) {
-            return self.adopt(lbn, first);
+            return self.recycler.merger.adopt(lbn, first);
         }
-        let second = match self.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile) {
-            Ok(second) => second,
-            // Segments have failed, and there is no room for it.
-            Err(FtlError::WornOut { .. }) => return self.adopt(lbn, first),
-            Err(error) => return Err(error),
-        };
-        self.adopt(lbn, second)?;
+        let second =
+            match self.recycler.merger.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile) {
+                Ok(second) => second,
+                // Segments have failed, and there is no room for it.
+                Err(FtlError::WornOut { .. }) => return self.recycler.merger.adopt(lbn, first),
+                Err(error) => return Err(error),
+            };
+        self.recycler.merger.adopt(lbn, second)?;
         // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13.3).
         let stays = |seg: Seg| {
             let mut found = recovery.scanned.iter().filter(|scanned| scanned.seg == seg);
-            found.any(|scanned| scanned.is_headless() || scanned.lbns(self.index.map()).any(|other| other != lbn))
+            found.any(|scanned| scanned.is_headless() || scanned.lbns(self.map()).any(|other| other != lbn))
         };
         let is_older = |(seg, needed_by): &(Seg, Option<Lbn>)| *needed_by == Some(lbn) && !stays(*seg);
         let (older, others): (Vec<_>, Vec<_>) = recovery.stale.iter().partition(|stale| is_older(stale));
         recovery.stale = others;
-        older.iter().try_for_each(|(seg, _)| self.store.release(*seg))?;
-        self.store.release(first)
+        older.iter().try_for_each(|(seg, _)| self.recycler.merger.store.release(*seg))?;
+        self.recycler.merger.store.release(first)
     }
 
     /// Fails if a fragile page that was chosen can be read no more: an older copy counts. Of the others it notes which
     /// pages hold the same: a merge that was cut has copied flushed data, too, and that must not fade with the copy.
     fn find_faded(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        let mut held = core::mem::take(&mut self.record);
+        let mut held = core::mem::take(&mut recovery.page);
         let mut found = Ok(());
-        for lpn in (0..self.config.logical_pages).map(Lpn) {
-            let at = self.index.map().lookup(lpn);
+        for lpn in (0..self.map().logical_pages()).map(Lpn) {
+            let at = self.map().lookup(lpn);
             if !recovery.fragile.contains(at) || recovery.faded.contains(&at) {
                 continue;
             }
             // There is no room to copy the page. If it has faded, the mount begins anew without it.
-            found = match self.store.read(at, &mut held) {
+            found = match self.recycler.merger.store.read(at, &mut held) {
                 Ok(_) => self.note_same(lpn, at, &held, recovery),
                 Err(_) => {
                     recovery.fragile.note_faded(at);
@@ -493,12 +494,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 break;
             }
         }
-        self.record = held;
+        recovery.page = held;
         found
     }
 
     /// Notes which other pages hold the same version of a logical page. Each fragile page is read as seldom as can be.
-    fn note_same(&mut self, lpn: Lpn, chosen: Ppn, held: &[u8], recovery: &Recovery) -> Result<(), FtlError> {
+    fn note_same(&mut self, lpn: Lpn, chosen: Ppn, held: &[u8], recovery: &mut Recovery) -> Result<(), FtlError> {
         let is_version =
             |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == lpn && tag.kind == Content::Data);
         let mut others: Vec<Ppn> = Vec::new();
@@ -507,16 +508,16 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             others.extend(versions.map(|(page, _)| self.page_in(scanned.seg, page)));
         }
         // An older data block, which was not scanned, has it in its place.
-        let (_, offset) = self.index.map().split(lpn);
+        let (_, offset) = self.map().split(lpn);
         for &(seg, _) in &recovery.stale {
             let at = self.page_in(seg, offset);
-            if !others.contains(&at) && is_version(&self.store.tag(at).map_err(FtlError::Chip)?) {
+            if !others.contains(&at) && is_version(&self.recycler.merger.store.tag(at).map_err(FtlError::Chip)?) {
                 others.push(at);
             }
         }
         let mut page = vec![0; held.len()];
-        others.retain(|&at| at != chosen && self.store.read(at, &mut page).is_ok() && page == held);
-        self.same.extend(others.into_iter().map(|at| (lpn, at)));
+        others.retain(|&at| at != chosen && self.recycler.merger.store.read(at, &mut page).is_ok() && page == held);
+        recovery.same.extend(others.into_iter().map(|at| (lpn, at)));
         Ok(())
     }
 
@@ -526,7 +527,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B12.1.
         let mut suspects = recovery.doubted.clone();
         // Spec B12.2.
-        let last = recovery.last.map(|(_, at)| self.store.used(self.segment_of(at)));
+        let last = recovery.last.map(|(_, at)| self.recycler.merger.store.used(self.segment_of(at)));
         if let Some(Use::Data(lbn)) = last {
             suspects.push(lbn);
         }
@@ -535,7 +536,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         suspects.extend(self.in_headless(recovery));
         // Spec B12.4: if the commit of a merge has decayed, an earlier cut may have hit what it has read.
         let uncommitted = recovery.scanned.iter().filter(|scanned| scanned.lacks_commit());
-        suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(self.index.map()).next()));
+        suspects.extend(uncommitted.filter_map(|scanned| scanned.lbns(self.map()).next()));
         let mut distinct: Vec<Lbn> = Vec::new();
         for lbn in suspects {
             if !distinct.contains(&lbn) {
@@ -548,14 +549,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Logical blocks with pages in a block whose head cannot be read (Spec B12.5).
     fn in_headless(&self, recovery: &Recovery) -> Vec<Lbn> {
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
-        let logs = headless.filter_map(|scanned| self.index.logs().in_seg(scanned.seg));
-        let held = logs
-            .flat_map(|id| (self.index.logs().get(id).seg.0 * self.shape().pages..).zip(self.index.logs().held(id)));
+        let logs = headless.filter_map(|scanned| self.logs().in_seg(scanned.seg));
+        let held = logs.flat_map(|id| (self.logs().get(id).seg.0 * self.shape().pages..).zip(self.logs().held(id)));
         let live = held.filter_map(|(at, &lpn)| {
-            let (lbn, offset) = self.index.map().split(lpn);
+            let (lbn, offset) = self.map().split(lpn);
             // The place behind the last page is that of the discard record.
-            let counts =
-                [offset, self.shape().pages].iter().any(|&place| self.index.map().logged(lbn, place) == Ppn(at));
+            let counts = [offset, self.shape().pages].iter().any(|&place| self.map().logged(lbn, place) == Ppn(at));
             counts.then_some(lbn)
         });
         live.collect()

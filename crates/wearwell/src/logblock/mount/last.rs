@@ -7,10 +7,9 @@ use core::ops::Range;
 
 use wearwell_flash::ErrorKind;
 
-use super::{Block, Commit, Found, Record, Recovery, Scanned};
+use super::{Block, Commit, Found, Mount, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
-use crate::logblock::BlockFtl;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::{Content, Role, Tag};
@@ -19,7 +18,7 @@ use crate::page::MountError;
 /// With fewer free blocks, what may be the rest of a merge counts as an older data block (Spec B13.4).
 const FEW_BLOCKS: usize = 3;
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
+impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Finds out what was programmed last, and which pages a cut may have hit. If the last is a commit that does not
     /// count, what came before it was the last. A merge to a block of its own counts as undone then: what it read is
     /// still there. A log block that was completed has pages that are nowhere else, so its logical block is merged
@@ -143,7 +142,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if each page of a block that can be read is in its place of a logical block.
     pub(super) fn may_be_in_place(&self, scanned: &Scanned, lbn: Lbn) -> bool {
         let is_in_place = |place: u32, tag: &Tag| tag.lpn.0 == place && tag.kind != Content::Trim;
-        (self.index.map().range(lbn).start..)
+        (self.map().range(lbn).start..)
             .zip(&scanned.tags)
             .all(|(place, tag)| !matches!(tag, TagRead::Tag(tag) if !is_in_place(place, tag)))
     }
@@ -177,10 +176,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
         // Spec B12.8.
         let last: Vec<Ppn> = self.last_shared(recovery).collect();
-        let is_alone = |copy: &&Found| self.index.map().data(self.index.map().split(copy.lpn).0).is_none();
+        let is_alone = |copy: &&Found| self.map().data(self.map().split(copy.lpn).0).is_none();
         let forgotten = copies.iter().filter(is_alone).map(|copy| copy.at).filter(|at| last.contains(at));
         recovery.fragile.extend(forgotten.filter(|at| !recovery.faded.contains(at)));
-        let copies = copies.iter().map(|copy| (self.index.map().split(copy.lpn).0, copy.at));
+        let copies = copies.iter().map(|copy| (self.map().split(copy.lpn).0, copy.at));
         let chosen = copies.chain(records.iter().map(|record| (record.lbn, record.at)));
         let fragile = chosen.filter(|&(_, at)| recovery.fragile.contains(at)).map(|(lbn, _)| lbn);
         recovery.unsettled.extend(fragile);
@@ -196,8 +195,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// True for a log block with pages of several logical blocks.
     fn is_shared(&self, scanned: &Scanned) -> bool {
-        let owner = scanned.lbns(self.index.map()).next();
-        scanned.what == Block::Log && scanned.lbns(self.index.map()).any(|lbn| Some(lbn) != owner)
+        let owner = scanned.lbns(self.map()).next();
+        scanned.what == Block::Log && scanned.lbns(self.map()).any(|lbn| Some(lbn) != owner)
     }
 
     /// The log blocks of several logical blocks with a page that a cut may have hit, and that a commit has passed over:
@@ -216,15 +215,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn has_passed_over(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         for (page, read) in (0_u32..).zip(&scanned.tags) {
             let TagRead::Tag(tag) = read else { continue };
-            let (lbn, offset) = self.index.map().split(tag.lpn);
+            let (lbn, offset) = self.map().split(tag.lpn);
             // A damaged tag may name no logical block of the device.
             let is_old = recovery.committed.get(lbn.index()).is_some_and(|&commit| tag.seq < commit);
             let is_fragile = recovery.fragile.contains(self.page_in(scanned.seg, page));
             if !is_old || !is_fragile || tag.kind != Content::Data {
                 continue;
             }
-            let Some(data) = self.index.map().data(lbn) else { continue };
-            match self.store.tag(self.page_in(data, offset))? {
+            let Some(data) = self.map().data(lbn) else { continue };
+            match self.recycler.merger.store.tag(self.page_in(data, offset))? {
                 TagRead::Tag(copy) if copy.seq < tag.seq => return Ok(true),
                 TagRead::Erased => return Ok(true),
                 _ => {}
@@ -292,7 +291,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let is_appended = !is_merge && matches!(head_tag, TagRead::Tag(_));
         let first = if is_appended { self.group_of(last).next().unwrap_or(last) } else { head };
         // Only the pages of a commit that lacks none, and those that the device has, have to be there.
-        let held = if commit.holes.is_none() { self.index.map().pages_of(commit.lbn) } else { 0 };
+        let held = if commit.holes.is_none() { self.map().pages_of(commit.lbn) } else { 0 };
         let mut harmed = 0;
         for at in (first.0..=last.0).map(Ppn) {
             let tag = self.read_tag(at, recovery)?;
@@ -310,7 +309,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let Some(old) = older.min_by_key(|older| older.seq) {
             let (seq, seg, is_whole) = (old.seq, old.seg, old.holes.is_none());
             // No decay makes a page read as erased: if one does that was there, the erase has begun.
-            let held = self.index.map().pages_of(commit.lbn);
+            let held = self.map().pages_of(commit.lbn);
             return Ok(is_whole && self.any_reads(TagRead::Erased, seg, held, recovery)?
                 || self.gone_from(seg, seq, commit.seg, recovery)? > harmed);
         }
@@ -320,8 +319,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape().group);
         let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
         // Spec B8.6. If the commit of another block has faded, there was an older one.
-        let is_never_there =
-            |page: u32| gone.is_empty() && !has_version(self.index.map().join(commit.lbn, page), recovery);
+        let is_never_there = |page: u32| gone.is_empty() && !has_version(self.map().join(commit.lbn, page), recovery);
         if self.has_whole_group(&merged, is_never_there) && !self.may_lack_commit(commit.lbn, recovery) {
             return Ok(true);
         }
@@ -342,8 +340,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// but those that a merge may have completed take pages in the order of their numbers, and no copies: an unreadable
     /// page was none that is older than what stands before it, or newer than what stands behind it.
     fn unreadable_numbers(&self, scanned: &Scanned) -> Vec<Range<u64>> {
-        let owner = scanned.lbns(self.index.map()).next().filter(|lbn| lbn.0 < self.index.map().blocks());
-        let is_ordered = self.shares_logs()
+        let owner = scanned.lbns(self.map()).next().filter(|lbn| lbn.0 < self.map().blocks());
+        let is_ordered = self.recycler.merger.index.shares_logs()
             && scanned.what == Block::Log
             && owner.is_some_and(|lbn| !self.may_be_in_place(scanned, lbn));
         let number = |read: &TagRead| if let TagRead::Tag(tag) = read { Some(tag.seq) } else { None };
@@ -361,7 +359,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// True if a data block of a logical block may have been found whose commit cannot be read: a merge, or a log block
     /// that one may have completed.
     fn may_lack_commit(&self, lbn: Lbn, recovery: &Recovery) -> bool {
-        let is_of = |scanned: &Scanned| scanned.lbns(self.index.map()).next() == Some(lbn);
+        let is_of = |scanned: &Scanned| scanned.lbns(self.map()).next() == Some(lbn);
         let is_data = |scanned: &Scanned| scanned.lacks_commit() || self.may_be_in_place(scanned, lbn);
         let mut ended = recovery.scanned.iter().filter(|scanned| scanned.tags.last() == Some(&TagRead::Unreadable));
         ended.any(|scanned| is_of(scanned) && is_data(scanned))
@@ -386,18 +384,15 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let Some(TagRead::Tag(commit)) = merged.tags.last() else { return Ok(false) };
         let is_version =
             |tag: &TagRead| matches!(tag, TagRead::Tag(tag) if tag.lpn == commit.lpn && tag.kind == commit.kind);
-        let (mut copied, mut page) = (vec![0; self.record.len()], vec![0; self.record.len()]);
+        let (mut copied, mut page) = (vec![0; recovery.page.len()], vec![0; recovery.page.len()]);
         let last = self.page_in(merged.seg, self.shape().pages - 1);
         // The record of a loss has no data that could tell.
         if commit.kind != Content::Data || !self.is_read(last, &mut copied)? {
             return Ok(false);
         }
         // A complete data block that the merge has read was not scanned. It has the page in the same place.
-        let data = self
-            .index
-            .map()
-            .data(self.index.map().split(commit.lpn).0)
-            .map(|data| self.page_in(data, self.shape().pages - 1));
+        let data =
+            self.map().data(self.map().split(commit.lpn).0).map(|data| self.page_in(data, self.shape().pages - 1));
         let mut others: Vec<Ppn> = data.into_iter().collect();
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what != Block::Undone) {
             let versions = (0_u32..).zip(&scanned.tags).filter(|(_, tag)| is_version(tag));
@@ -414,7 +409,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a page's data. False if it cannot be read.
     fn is_read(&mut self, at: Ppn, page: &mut [u8]) -> Result<bool, MountError> {
-        match self.store.read(at, page) {
+        match self.recycler.merger.store.read(at, page) {
             Ok(_) => Ok(true),
             Err(ErrorKind::Uncorrectable) => Ok(false),
             Err(error) => Err(error.into()),

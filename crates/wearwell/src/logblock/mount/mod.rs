@@ -72,20 +72,24 @@ mod choose;
 mod clear;
 mod last;
 mod missing;
+mod scanned;
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 use capacity::CapacityCheck;
+use scanned::{Block, Scanned};
 
 use super::fragile::Fragile;
+use super::logs::Logs;
 use super::map::{BlockMap, Lbn};
-use super::pages::{Pages, TagRead};
+use super::pages::{Pages, PagesShape, TagRead};
+use super::recycler::Recycler;
 use super::store::Use;
 use super::tag::{Content, MAX_SEQ, Role, Tag};
 use super::{BlockConfig, BlockFtl};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::ftl::Probe;
+use crate::ftl::{FtlError, Probe};
 use crate::page::{IMPLAUSIBLE_ERASES, MountError, MountReport};
 
 /// A complete data block.
@@ -96,115 +100,6 @@ struct Commit {
     seg: Seg,
     /// What is in it, if pages are missing.
     holes: Option<Scanned>,
-}
-
-/// A block whose pages were all looked at.
-#[derive(Debug, Clone)]
-struct Scanned {
-    seg: Seg,
-    what: Block,
-    tags: Vec<TagRead>,
-    /// Greatest number in it.
-    newest: u64,
-}
-
-impl Scanned {
-    /// The logical blocks that its tags name, page by page.
-    fn lbns(&self, map: &BlockMap) -> impl Iterator<Item = Lbn> {
-        self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
-    }
-
-    /// A tag with the block's own erase count.
-    fn own_tag(&self) -> Option<Tag> {
-        self.tags.iter().find_map(|tag| match tag {
-            TagRead::Tag(tag) if tag.says_erases() => Some(*tag),
-            _ => None,
-        })
-    }
-
-    /// True if a merge filled the block.
-    fn is_merge(&self) -> bool {
-        matches!(self.tags.first(), Some(TagRead::Tag(tag)) if tag.role == Role::MergeHead)
-            || self.what == Block::Undone
-    }
-
-    /// True if nothing says what the block is, since its first page cannot be read.
-    fn is_headless(&self) -> bool {
-        self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Unreadable)
-    }
-
-    /// True if a block was being erased: its first page reads as erased, and something behind it was programmed. In a
-    /// primary block that proves nothing.
-    fn is_erased_in_part(&self) -> bool {
-        self.what == Block::Doubtful && self.tags.first() == Some(&TagRead::Erased)
-    }
-
-    /// True if it holds a copy of a page.
-    fn has_copy_of(&self, tag: &Tag) -> bool {
-        self.tags.iter().any(|read| matches!(read, TagRead::Tag(copy) if copy.is_copy_of(tag)))
-    }
-
-    /// Pages that cannot be read.
-    fn unreadable(&self) -> usize {
-        self.tags.iter().filter(|&tag| *tag == TagRead::Unreadable).count()
-    }
-
-    /// True if pages were being appended to the block, as far as anybody can tell, or a merge was ending it.
-    fn may_be_open(&self) -> bool {
-        matches!(self.what, Block::Log | Block::Primary) || self.is_headless() || self.lacks_commit()
-    }
-
-    /// True if pages of a data block read as erased that were there when it got its commit (Spec B8.2): it was being
-    /// erased. A primary block may have got others since.
-    fn lacks_held(&self, held: usize, commit_seq: u64) -> bool {
-        let was_held = |tag: &TagRead| match tag {
-            TagRead::Tag(tag) => tag.seq < commit_seq,
-            read => *read == TagRead::Unreadable,
-        };
-        self.tags.first() == Some(&TagRead::Erased) || self.tags.iter().filter(|tag| was_held(tag)).count() < held
-    }
-
-    /// True if a merge filled the block, and the page with its commit cannot be read.
-    fn lacks_commit(&self) -> bool {
-        self.what == Block::Doubtful && self.is_merge() && self.tags.last() == Some(&TagRead::Unreadable)
-    }
-
-    /// Takes back a tag that an earlier read of this mount has shown. It says what the block is, and so counts also if
-    /// its page has faded since (Spec B1): the page is fragile then, and whoever copies it finds out.
-    fn keep(&mut self, page: u32, tag: Tag) {
-        self.tags[page as usize] = TagRead::Tag(tag);
-        self.newest = self.newest.max(tag.seq);
-    }
-
-    /// Pages up to the last that was programmed; at least one was.
-    fn programmed(&self) -> u32 {
-        self.tags.iter().rposition(|tag| *tag != TagRead::Erased).map_or(1, |last| last as u32 + 1)
-    }
-}
-
-/// What a scanned block is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Block {
-    /// A log block.
-    Log,
-    /// A primary block that has no commit yet.
-    Primary,
-    /// A primary block in whose place a merge has put another.
-    Replaced,
-    /// A block that a merge filled, but whose commit cannot be trusted: its pages count where no other has them.
-    Doubtful,
-    /// The same, and a cut hit that commit: what the merge has copied is still there, whatever its numbers are.
-    Undone,
-    /// A data block that lacks pages.
-    Holes,
-    /// A data block that lacked none, beside a merge whose commit does not count: it may be erased in part.
-    Whole,
-}
-
-impl Block {
-    fn is_trusted(self) -> bool {
-        !matches!(self, Self::Doubtful | Self::Undone)
-    }
 }
 
 /// A copy of a page.
@@ -300,6 +195,12 @@ struct Recovery {
     committed: Vec<u64>,
     /// By logical page: the number of the copy chosen.
     newest: Vec<u64>,
+    /// A page of bytes to work in; empty where none are stored.
+    page: Vec<u8>,
+    /// The error that every write and discard gets, if the mount ends in a device that takes none any more.
+    refused: Option<FtlError>,
+    /// Where that is so: other pages that hold the same as one that a cut may have hit, and that is served.
+    same: Vec<(Lpn, Ppn)>,
     capacity: CapacityCheck,
     report: MountReport,
 }
@@ -331,6 +232,11 @@ impl Recovery {
     }
 }
 
+/// A mount, as long as it takes. What it finds out is in a [`Recovery`]; what it finds goes to the store and the index.
+struct Mount<'a, M, P> {
+    recycler: &'a mut Recycler<M, P>,
+}
+
 impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity and scheme, whatever happened to it
     /// since.
@@ -357,21 +263,49 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             };
             let mut recovery = Recovery {
                 faded,
-                committed: vec![0; ftl.index.map().blocks() as usize],
+                committed: vec![0; ftl.merger().index.map().blocks() as usize],
                 newest: vec![0; config.logical_pages as usize],
+                page: ftl.scratch.clone(),
                 ..Recovery::default()
             };
-            match (ftl.recover(&mut recovery), recovery.fragile.faded()) {
-                (Ok(()), _) => return Ok((ftl, recovery.report)),
+            match (Mount { recycler: &mut ftl.writer.recycler }.recover(&mut recovery), recovery.fragile.faded()) {
+                (Ok(()), _) => {
+                    ftl.writable = recovery.refused.map_or(Ok(()), Err);
+                    ftl.same = recovery.same;
+                    return Ok((ftl, recovery.report));
+                }
                 // Each round takes a page more for unreadable, so this ends.
                 (Err(_), Some(at)) => {
                     faded = recovery.faded;
                     faded.push(at);
-                    (pages, probe) = ftl.store.into_parts();
+                    (pages, probe) = ftl.into_parts();
                 }
                 (Err(error), None) => return Err((ftl.into_pages(), error)),
             }
         }
+    }
+}
+
+impl<M: Pages, P: Probe> Mount<'_, M, P> {
+    fn map(&self) -> &BlockMap {
+        self.recycler.merger.index.map()
+    }
+
+    fn logs(&self) -> &Logs {
+        self.recycler.merger.index.logs()
+    }
+
+    /// What the chip is.
+    fn shape(&self) -> &PagesShape {
+        self.recycler.merger.store.shape()
+    }
+
+    fn page_in(&self, seg: Seg, page: u32) -> Ppn {
+        self.recycler.merger.store.page_in(seg, page)
+    }
+
+    fn segment_of(&self, at: Ppn) -> Seg {
+        self.recycler.merger.store.segment_of(at)
     }
 
     fn recover(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
@@ -388,7 +322,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
-        self.store.found_seq(recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)));
+        self.recycler.merger.store.found_seq(recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)));
         if !recovery.report.clean {
             self.find_last(recovery)?;
         }
@@ -407,7 +341,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         self.apply_dead(recovery)?;
         self.note_missing(recovery);
         self.clear(recovery)?;
-        self.store.stats.reset();
+        self.recycler.merger.store.stats.reset();
         Ok(())
     }
 
@@ -416,14 +350,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn is_blank(&mut self) -> Result<bool, MountError> {
         let mut is_blank = true;
         for seg in (0..self.shape().segments).map(Seg) {
-            if self.store.used(seg) == Use::Bad {
+            if self.recycler.merger.store.used(seg) == Use::Bad {
                 continue;
             }
             for page in 0..self.shape().pages {
                 let at = self.page_in(seg, page);
                 // The tag first: a page that a cut has hit may read well once.
-                let is_ours = matches!(self.store.tag(at)?, TagRead::Tag(_));
-                match self.store.is_blank(at)? {
+                let is_ours = matches!(self.recycler.merger.store.tag(at)?, TagRead::Tag(_));
+                match self.recycler.merger.store.is_blank(at)? {
                     Some(true) => {}
                     Some(false) if !is_ours => return Err(MountError::Foreign),
                     Some(false) | None => is_blank = false,
@@ -436,7 +370,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Finds out what a block is.
     fn look_at(&mut self, seg: Seg, recovery: &mut Recovery) -> Result<(), MountError> {
         // Spec B1.
-        if self.store.find_bad(seg)? {
+        if self.recycler.merger.store.find_bad(seg)? {
             return Ok(());
         }
         let last_page = self.page_in(seg, self.shape().pages - 1);
@@ -445,9 +379,9 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         if let TagRead::Tag(tag) = last
             && tag.role.is_commit()
         {
-            let (lbn, offset) = self.index.map().split(tag.lpn);
+            let (lbn, offset) = self.map().split(tag.lpn);
             // A damaged tag may name any page. Its block is scanned.
-            if lbn.0 < self.index.map().blocks() && offset + 1 == self.shape().pages {
+            if lbn.0 < self.map().blocks() && offset + 1 == self.shape().pages {
                 self.believe_erases(seg, &tag, recovery);
                 recovery.greatest_seq = recovery.greatest_seq.max(tag.seq);
                 let mut holes = None;
@@ -486,7 +420,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 return Ok(());
             }
         }
-        let primaries = self.index.in_place().is_used();
+        let primaries = self.recycler.merger.index.in_place().is_used();
         match first {
             // A primary block may have pages between two that were never programmed, so each of them is looked at.
             TagRead::Erased if last == TagRead::Erased && !primaries => recovery.blank.push(seg),
@@ -504,7 +438,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         let what = match first {
             TagRead::Tag(tag) if tag.role == Role::LogHead => Block::Log,
             TagRead::Tag(tag) if tag.role == Role::InPlace => Block::Primary,
-            TagRead::Erased if self.index.in_place().is_used() => Block::Primary,
+            TagRead::Erased if self.recycler.merger.index.in_place().is_used() => Block::Primary,
             // The head cannot be read, or says that a merge filled the block.
             _ => Block::Doubtful,
         };
@@ -518,10 +452,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             recovery.records.push(scanned);
             return Ok(());
         }
-        let owner = scanned.lbns(self.index.map()).next();
+        let owner = scanned.lbns(self.map()).next();
         // Pages of several logical blocks lie in one only where log blocks are shared.
-        let mixed = !self.shares_logs() && scanned.lbns(self.index.map()).any(|lbn| Some(lbn) != owner);
-        let in_place = !self.index.in_place().is_used() && what == Block::Primary;
+        let mixed = !self.recycler.merger.index.shares_logs() && scanned.lbns(self.map()).any(|lbn| Some(lbn) != owner);
+        let in_place = !self.recycler.merger.index.in_place().is_used() && what == Block::Primary;
         if owner.is_none() {
             recovery.blank.push(seg);
             let is_erased = scanned.tags.iter().all(|tag| *tag == TagRead::Erased);
@@ -552,8 +486,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Reads a tag. One with a number that no device lives to see is not believed: the next one must not run out.
     fn read_tag(&mut self, at: Ppn, recovery: &mut Recovery) -> Result<TagRead, MountError> {
-        let (tag, segment) = (self.store.tag(at)?, self.segment_of(at));
-        recovery.capacity.look_at(&tag, segment, self.index.map())?;
+        let (tag, segment) = (self.recycler.merger.store.tag(at)?, self.segment_of(at));
+        recovery.capacity.look_at(&tag, segment, self.map())?;
         Ok(match tag {
             // Spec B6.
             TagRead::Tag(tag) if tag.seq > MAX_SEQ / 2 => TagRead::Unreadable,
@@ -569,7 +503,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
         // `NO_ERASES` is greater, too: a tag that says no count is passed over.
         if tag.erases < IMPLAUSIBLE_ERASES {
-            self.store.found_erases(seg, tag.erases);
+            self.recycler.merger.store.found_erases(seg, tag.erases);
             recovery.known_erases += u64::from(tag.erases);
             recovery.known_blocks += 1;
         }

@@ -1,4 +1,4 @@
-//! What becomes of logical blocks that hold nothing: they are erased, or [dead](DeadBlocks) for a while.
+//! What becomes of logical blocks that hold nothing: they are erased, or dead for a while.
 //!
 //! What makes a discard durable in block mapping is the erase of the logical block. Where that is put off, a record
 //! stands in: a bitmap of all logical blocks that are dead, in a segment of its own. It says that everything in them is
@@ -8,56 +8,54 @@
 
 use wearwell_flash::ErrorKind;
 
-use super::BlockFtl;
-use super::config::RESERVE_SEGMENTS;
-use super::map::Lbn;
-use super::merge::MergeCause;
-use super::pages::Pages;
-use super::tag::{Content, Role};
-use crate::Reclamation;
+use super::{MergeCause, Merger};
 use crate::addr::{Lpn, Seg};
+use crate::clean::reclaim::Proactive;
 use crate::ftl::{FtlError, Probe};
+use crate::logblock::config::RESERVE_SEGMENTS;
+use crate::logblock::map::Lbn;
+use crate::logblock::pages::Pages;
+use crate::logblock::tag::{Content, Role};
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
+impl<M: Pages, P: Probe> Merger<M, P> {
     /// True if blocks of which nothing is left are kept for a while.
-    pub(super) fn keeps_dead(&self) -> bool {
-        self.config.reclaim != Reclamation::AtOnce
+    pub(in crate::logblock) fn keeps_dead(&self) -> bool {
+        self.keeps_dead
     }
 
     /// Notes that nothing is left of a logical block.
-    pub(super) fn note_dead(&mut self, lbn: Lbn) {
+    pub(in crate::logblock) fn note_dead(&mut self, lbn: Lbn) {
         debug_assert!(self.index.map().mapped_in(lbn) == 0 && self.keeps_dead());
         // The record of dead blocks says it for all of its pages, so no discard record is needed.
         self.discards.settle(lbn);
         self.dead.note(lbn);
     }
 
-    pub(super) fn has_dead(&self) -> bool {
+    pub(in crate::logblock) fn has_dead(&self) -> bool {
         !self.dead.is_empty()
     }
 
     /// Dead pages may be written again: what is there goes first.
-    pub(super) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         // Cheapest first: mostly nothing is dead, and the list is searched from its beginning.
         let is_dead = self.has_dead() && self.index.map().mapped_in(lbn) == 0 && self.dead.contains(lbn);
         if is_dead { self.drop_block(lbn) } else { Ok(()) }
     }
 
-    /// True if there are dead blocks that the policy wants erased.
-    pub(super) fn is_reclaiming(&mut self) -> bool {
-        let Reclamation::Proactive { rule } = self.config.reclaim else { return false };
+    /// True if there are dead blocks that a rule wants erased.
+    pub(in crate::logblock) fn is_reclaiming(&mut self, rule: Proactive) -> bool {
         self.dead.is_reclaiming(rule, self.store.occupancy())
     }
 
     /// Erases the logical block that has been dead for longest, before that is necessary. False if there is none.
-    pub(super) fn reclaim_dead(&mut self) -> Result<bool, FtlError> {
+    pub(in crate::logblock) fn reclaim_dead(&mut self) -> Result<bool, FtlError> {
         let is_any = self.drop_dead()?;
         self.store.stats.reclaimed_blocks += u64::from(is_any);
         Ok(is_any)
     }
 
     /// Erases the logical block that has been dead for longest. False if there is none.
-    pub(super) fn drop_dead(&mut self) -> Result<bool, FtlError> {
+    pub(in crate::logblock) fn drop_dead(&mut self) -> Result<bool, FtlError> {
         let Some(lbn) = self.dead.oldest() else { return Ok(false) };
         self.drop_block(lbn)?;
         Ok(true)
@@ -69,7 +67,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     ///
     /// A failed block without a mark cannot be erased, and the next mount believes what it holds. As long as there is
     /// one, the logical block keeps a commit.
-    pub(super) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.index.map().mapped_in(lbn) == 0);
         if self.store.has_unmarked()? {
             // It is dead until then, so that a record goes on saying it if there is no room.
@@ -97,7 +95,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             // Not `merge`: that drops a logical block without pages, and would come back here.
             self.merge_to(owner, MergeCause::Recycle, false)?;
         }
-        // Each failure takes a segment, so this ends in `take_free` at the latest.
+        // Each failure takes a segment, so this ends in `take` at the latest.
         loop {
             let seg = self.store.take(false)?;
             match self.program_discards(lbn, self.store.page_in(seg, 0), Role::LogHead) {
@@ -109,7 +107,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases the blocks of a logical block that holds nothing, which flash says already. If one could be neither
     /// erased nor marked bad, a commit says it from now on.
-    pub(super) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         self.drop_data(lbn)?;
         // Before the log blocks go, so that no entry points into an erased segment.
         self.index.forget_overlay(lbn);
@@ -120,21 +118,21 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
         }
         // Not before: if this has failed, the next flush tries again.
-        if !self.shares_logs() {
+        if !self.index.shares_logs() {
             self.discards.settle(lbn);
         }
         Ok(())
     }
 
     /// Erases the data block of a logical block that holds nothing.
-    pub(super) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn drop_data(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         let Some(data) = self.index.take_data(lbn) else { return Ok(()) };
         self.store.stats.free_erases += 1;
         self.store.release(data)
     }
 
     /// Makes it durable that what is dead is dead.
-    pub(super) fn record_dead(&mut self) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn record_dead(&mut self) -> Result<(), FtlError> {
         if M::TAGGED && self.dead.lacks_record() {
             self.write_dead()?;
         }
@@ -145,10 +143,10 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     fn write_dead(&mut self) -> Result<(), FtlError> {
         self.store.prepare()?;
         if let Some((seg, next)) = self.dead.records()
-            && next < self.shape().pages
+            && next < self.store.shape().pages
         {
             // Unless it succeeds, the segment takes no further record.
-            self.dead.set_records(Some((seg, self.shape().pages)));
+            self.dead.set_records(Some((seg, self.store.shape().pages)));
             match self.program_dead(seg, next) {
                 Ok(end) => {
                     self.dead.set_records(Some((seg, end)));
@@ -161,7 +159,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         // Where hardly a block is free, erasing what is dead makes room, and may leave nothing to record.
         while self.store.free_segments() < self.reserve() && self.drop_dead()? {}
         let mut records = None;
-        // Each failure takes a segment, so this ends in `take_free` at the latest. If nothing is dead any more, no
+        // Each failure takes a segment, so this ends in `take` at the latest. If nothing is dead any more, no
         // record is needed.
         while self.has_dead() && records.is_none() {
             let seg = self.store.take(false)?;
@@ -178,13 +176,13 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// Programs a record of the dead logical blocks, and fills the group of pages that it shares cells with. Returns
     /// the page behind it.
     fn program_dead(&mut self, seg: Seg, page: u32) -> Result<u32, ErrorKind> {
-        let end = (page + 1).next_multiple_of(self.shape().group).min(self.shape().pages);
+        let end = (page + 1).next_multiple_of(self.store.shape().group).min(self.store.shape().pages);
         for page in page..end {
             let at = self.store.page_in(seg, page);
             let role = if page == 0 { Role::LogHead } else { Role::Plain };
             // The first page of a group is the record. The others only fill the group, so that no later program damages
             // it.
-            let kind = if page % self.shape().group == 0 { Content::Dead } else { Content::Pad };
+            let kind = if page % self.store.shape().group == 0 { Content::Dead } else { Content::Pad };
             let mut record = core::mem::take(&mut self.record);
             record.fill(0);
             if M::STORES && kind == Content::Dead {
@@ -198,7 +196,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     }
 
     /// Erases what is dead, and then the records of it.
-    pub(super) fn forget_records(&mut self) -> Result<(), FtlError> {
+    pub(in crate::logblock) fn forget_records(&mut self) -> Result<(), FtlError> {
         while self.reclaim_dead()? {}
         self.dead.set_records(None).map_or(Ok(()), |(seg, _)| self.store.release(seg))
     }

@@ -1,4 +1,4 @@
-//! How a log block is recycled: merge, partial merge, switch merge and migration (Lee '07, sections 3 and 4).
+//! The merger: how blocks are filled, and how log blocks become data blocks (Lee '07, sections 3 and 4).
 //!
 //! A merge copies the newest copy of every page of a logical block to an erased segment, each to its own offset. The
 //! last page is programmed last, under a tag of its own: it *commits* the merge. Before it, a mount finds the old
@@ -7,21 +7,33 @@
 //!
 //! A migration needs no commit: its copies keep their sequence numbers, so a mount may take each page from either log
 //! block. The old one is erased when the new one has everything.
+//!
+//! `appending` has how the host's pages and records are programmed, `migrating` migrations, `padding` what makes pages
+//! safe from later programs, `emptying` what becomes of blocks in which a program failed and of shared log blocks, and
+//! `dropping` what becomes of logical blocks that hold nothing.
 
+mod appending;
+mod dropping;
+mod emptying;
+mod migrating;
+mod padding;
+
+use alloc::vec;
 use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
-use super::BlockFtl;
+use super::config::RESERVE_SEGMENTS;
+use super::dead_blocks::DeadBlocks;
+use super::discards::Discards;
 use super::fragile::Fragile;
-use super::index::Copies;
+use super::index::BlockIndex;
 use super::logs::LogId;
 use super::map::Lbn;
 use super::pages::Pages;
-use super::recycle::{FullLog, Recycling, RecyclingRule};
+use super::store::BlockStore;
 use super::tag::{Content, Role};
 use crate::addr::{Lpn, Ppn, Seg};
-use crate::buffer::Buffered;
 use crate::ftl::{FtlError, Probe};
 
 /// For whose sake a logical block is merged.
@@ -33,24 +45,71 @@ pub(super) enum MergeCause {
     Upkeep,
 }
 
-impl<M: Pages, P: Probe> BlockFtl<M, P> {
-    /// Recycles the full log block of a logical block, by merge or migration, as the policy says.
-    pub(super) fn recycle(&mut self, lbn: Lbn, id: LogId, policy: Recycling) -> Result<(), FtlError> {
-        let live = self.index.map().logged_in(lbn);
-        let full = FullLog { pages: self.shape().pages, live, migrations: self.index.logs().get(id).migrations };
-        // A discard record, and what pads the last group of pages, must still leave room for the host.
-        let fits = live + 1 + self.shape().group < self.shape().pages;
-        if fits && policy.migrates(full, self.config.costs) {
-            self.migrate(lbn, id)
-        } else {
-            self.merge(lbn, MergeCause::Recycle)
+/// Fills blocks and merges them. When that is to be done, and where a page of the host's goes, is said from above.
+///
+/// Invariants:
+/// - a segment is erased only when a commit, or a complete migration, has made what it holds stale ([`adopt`],
+///   `migrate`), or when its logical block holds nothing (`drop_block`);
+/// - a logical block that is dead holds nothing and has no discards to record, and is erased before a page of it is
+///   written again (`revive`).
+///
+/// [`adopt`]: Self::adopt
+#[derive(Debug)]
+pub(super) struct Merger<M, P> {
+    pub(super) store: BlockStore<M, P>,
+    pub(super) index: BlockIndex,
+    pub(super) discards: Discards,
+    /// Logical blocks that hold nothing but discarded pages.
+    dead: DeadBlocks,
+    /// Blocks of which nothing is left are kept for a while.
+    keeps_dead: bool,
+    /// A page of bytes for records; empty where none are stored.
+    record: Vec<u8>,
+    /// Pages that a migration has moved.
+    moving: Vec<Lpn>,
+}
+
+impl<M: Pages, P: Probe> Merger<M, P> {
+    pub(super) fn new(store: BlockStore<M, P>, index: BlockIndex, keeps_dead: bool) -> Self {
+        let shape = *store.shape();
+        Self {
+            discards: Discards::new(index.map().blocks()),
+            store,
+            index,
+            dead: DeadBlocks::default(),
+            keeps_dead,
+            record: vec![0; if M::STORES { shape.page_bytes as usize } else { 0 }],
+            moving: Vec::with_capacity(shape.pages as usize),
         }
+    }
+
+    pub(super) fn table_bytes(&self) -> u64 {
+        self.index.table_bytes() + self.store.table_bytes() + self.dead.table_bytes()
+    }
+
+    /// Makes reads of the page fail until it is written or discarded.
+    #[cold]
+    fn note_loss(&mut self, lpn: Lpn) {
+        let is_new = self.index.lost_mut().note(lpn);
+        self.store.stats.lost_pages += u64::from(is_new);
+    }
+
+    /// Segments that stay free when a log block is opened. Without tags there is no mount, and no failure to survive.
+    /// And what is held back for failures is not, as long as there is nothing that could give a segment back.
+    pub(super) fn reserve(&self) -> u32 {
+        let can_gain = self.index.logs().len() > 0 || self.has_dead();
+        if M::TAGGED && can_gain { self.store.held_segments() } else { RESERVE_SEGMENTS }
+    }
+
+    /// True if a log block can be opened: it takes one of the free segments, and the reserve has to be left behind it.
+    pub(super) fn can_open_log(&self) -> bool {
+        !self.index.logs().is_full() && self.store.free_segments() > self.reserve()
     }
 
     /// Merges a logical block: everything in it goes to one segment. A block without a page is dropped.
     pub(super) fn merge(&mut self, lbn: Lbn, cause: MergeCause) -> Result<(), FtlError> {
         // Where log blocks are shared, stale pages may be left in them: only a commit keeps these from coming back.
-        let stays = self.index.map().mapped_in(lbn) > 0 || (M::TAGGED && self.shares_logs());
+        let stays = self.index.map().mapped_in(lbn) > 0 || (M::TAGGED && self.index.shares_logs());
         if stays { self.merge_to(lbn, cause, false) } else { self.drop_block(lbn) }
     }
 
@@ -73,7 +132,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         most_worn: bool,
         fragile: &mut Fragile,
     ) -> Result<Seg, FtlError> {
-        // Each failure takes a segment, so this ends in `take_free` at the latest.
+        // Each failure takes a segment, so this ends in `take` at the latest.
         let seg = loop {
             let seg = self.store.take(most_worn)?;
             match self.copy_block(lbn, seg, 0, cause, fragile) {
@@ -115,7 +174,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
     /// that the host believes durable.
     fn can_merge_partially(&self, id: LogId) -> bool {
         let log = self.index.logs().get(id);
-        log.is_prefix() && log.next < self.shape().pages && log.next.is_multiple_of(self.shape().group)
+        log.is_prefix() && log.next < self.store.shape().pages && log.next.is_multiple_of(self.store.shape().group)
     }
 
     /// Copies the newest pages of a logical block, from an offset on, to their places in a segment, and commits.
@@ -127,7 +186,7 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
         cause: MergeCause,
         fragile: &mut Fragile,
     ) -> Result<(), ErrorKind> {
-        let last = self.shape().pages - 1;
+        let last = self.store.shape().pages - 1;
         // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
         for offset in from..=last {
@@ -199,7 +258,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
             Err(ErrorKind::Uncorrectable) => {
                 self.note_loss(lpn);
                 // The block lacks a page now, which its commit has to say. All others are there.
-                let role = if role == Role::Commit { Role::commit_with_gaps(self.shape().pages - 1) } else { role };
+                let role =
+                    if role == Role::Commit { Role::commit_with_gaps(self.store.shape().pages - 1) } else { role };
                 self.store.program_meta(to, &[], lpn, Content::Lost, role)
             }
             Err(error) => Err(error),
@@ -221,101 +281,12 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
 
     /// Erases every log block of a logical block but for `except`, the one written last coming last: should the power
     /// fail, older pages must not be all that is left.
-    pub(super) fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
+    fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
         loop {
             let owned = self.index.logs().all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);
             let Some((id, _)) = owned.min_by_key(|(_, log)| log.used) else { return Ok(()) };
             let seg = self.index.close_log(id);
             self.store.release(seg)?;
         }
-    }
-
-    /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
-    fn migrate(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
-        // Taken out while it is filled, and put back in either case: its room was reserved once.
-        let mut held = core::mem::take(&mut self.moving);
-        let moved = self.copy_to_fresh_log(lbn, &mut held);
-        if let Ok((seg, copies)) = moved {
-            // The copies are complete. Until the old segment is erased, a mount takes each page from either.
-            let old = self.index.move_log(lbn, id, seg, &held, copies);
-            self.store.use_as_log(seg, id);
-            self.moving = held;
-            // `copy_log` has programmed a record if there was a discard.
-            self.discards.settle(lbn);
-            self.store.stats.migrations += 1;
-            self.store.probe_mut().migrated(lbn.0, copies.pages, self.index.logs().get(id).migrations);
-            self.store.release(old)?;
-            return self.release_logs_of(lbn, Some(id));
-        }
-        self.moving = held;
-        moved.map(|_| ())
-    }
-
-    /// Copies a logical block's logged pages to a free segment. Returns it, with how many pages are not padding.
-    fn copy_to_fresh_log(&mut self, lbn: Lbn, held: &mut Vec<Lpn>) -> Result<(Seg, Copies), FtlError> {
-        loop {
-            let seg = self.store.take(false)?;
-            // A try that failed has left entries.
-            held.clear();
-            match self.copy_log(lbn, seg, held) {
-                Ok(copies) => return Ok((seg, copies)),
-                Err(error) => self.store.put_back(seg, error)?,
-            }
-        }
-    }
-
-    /// Programs an erased segment with the logged pages of a logical block, one behind the other: first the copies,
-    /// then records of what was lost, then the discards. A record has a new number, so none may come before a copy:
-    /// a mount that finds a number newer than the old log block's knows that the copies are complete.
-    fn copy_log(&mut self, lbn: Lbn, seg: Seg, held: &mut Vec<Lpn>) -> Result<Copies, ErrorKind> {
-        let first = self.store.page_in(seg, 0).0;
-        let next = |held: &Vec<Lpn>| {
-            let role = if held.is_empty() { Role::LogHead } else { Role::Plain };
-            (Ppn(first + held.len() as u32), role)
-        };
-        let mut losses = Vec::new();
-        for offset in 0..self.shape().pages {
-            let from = self.index.map().logged(lbn, offset);
-            if !from.is_some() {
-                continue;
-            }
-            let lpn = self.index.map().join(lbn, offset);
-            let (to, role) = next(held);
-            let copied = match role {
-                _ if self.index.lost().contains(lpn) => Err(ErrorKind::Uncorrectable),
-                // The head says what this block is and how often it was erased. The source's tag says that of another
-                // block, or not at all.
-                Role::LogHead => self.store.copy_as(from, to, lpn, role),
-                _ => self.store.copy(from, to),
-            };
-            match copied {
-                Ok(()) => held.push(lpn),
-                Err(ErrorKind::Uncorrectable) => losses.push(lpn),
-                Err(error) => return Err(error),
-            }
-            self.store.stats.copied_pages += u64::from(copied.is_ok());
-        }
-        for lpn in losses {
-            self.note_loss(lpn);
-            let (to, role) = next(held);
-            self.store.program_meta(to, &[], lpn, Content::Lost, role)?;
-            held.push(lpn);
-        }
-        let pages = held.len() as u32;
-        let beginning = self.index.map().join(lbn, 0);
-        // The record that there is goes with the old segment. Discards since then fit into the same page.
-        let has_record = self.index.map().logged(lbn, self.shape().pages).is_some() || self.discards.is_dirty(lbn);
-        if M::TAGGED && has_record {
-            let (to, role) = next(held);
-            self.program_discards(lbn, to, role)?;
-            held.push(beginning);
-        }
-        // A later program here must not harm the copies, since their originals are erased.
-        while !(held.len() as u32).is_multiple_of(self.shape().group) {
-            let (to, role) = next(held);
-            self.store.program_meta(to, &[], beginning, Content::Pad, role)?;
-            held.push(beginning);
-        }
-        Ok(Copies { pages, has_record: M::TAGGED && has_record })
     }
 }
