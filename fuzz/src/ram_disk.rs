@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Sectors, Stats, WriteHint};
 use wearwell_sim::fat::Device;
 
 pub(crate) const SECTOR: usize = 512;
@@ -98,10 +98,6 @@ impl Inspect for RamDisk {
     }
 
     fn reset_stats(&mut self) {}
-
-    fn lookup(&self, _: Lpn) -> Ppn {
-        Ppn::NONE
-    }
 
     fn erase_counts(&self) -> Vec<u32> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lookup, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 
 use crate::config::{Config, Mode, Streams};
 use crate::ext::{self, ExtError, Found};
@@ -564,14 +564,6 @@ impl<F: BlockDevice + Inspect> Inspect for Aware<F> {
         self.inner.reset_stats();
     }
 
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.inner.lookup(lpn)
-    }
-
-    fn holds(&self, lpn: Lpn) -> bool {
-        self.inner.holds(lpn)
-    }
-
     fn erase_counts(&self) -> Vec<u32> {
         self.inner.erase_counts()
     }
@@ -579,5 +571,15 @@ impl<F: BlockDevice + Inspect> Inspect for Aware<F> {
     fn limits(&self) -> Limits {
         let inner = self.inner.limits();
         Limits { table_bytes: inner.table_bytes + self.table_bytes(), ..inner }
+    }
+}
+
+impl<F: BlockDevice + Lookup> Lookup for Aware<F> {
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.inner.lookup(lpn)
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.inner.holds(lpn)
     }
 }

@@ -16,7 +16,7 @@ use std::ops::Range;
 use wearwell::page::log::{Payload, Stored};
 use wearwell::page::{ConfigError, MountError};
 use wearwell::pieces::{Piece, check, parts, parts_mut, pieces};
-use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lookup, Lpn, Ppn, SECTOR_BYTES, Sectors, Stats, WriteHint};
 use wearwell_flash::{BlockAddr, ChipError, ErrorKind, Nand, NandGeometry, PageAddr};
 
 /// What is known of a logical page.
@@ -443,13 +443,6 @@ impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
         self.stats.reset();
     }
 
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        match self.content[lpn.0 as usize] {
-            Content::None => Ppn::NONE,
-            Content::Valid | Content::Lost => Ppn(self.page_at(lpn).0),
-        }
-    }
-
     fn erase_counts(&self) -> Vec<u32> {
         self.erases.iter().zip(&self.bad).filter(|&(_, &bad)| !bad).map(|(&erases, _)| erases).collect()
     }
@@ -468,6 +461,15 @@ impl<N: Nand, B: Payload> Inspect for InPlaceFtl<N, B> {
             max_ops_per_host_page: 2 * u64::from(self.geometry.pages_per_block) + 2,
             // A block has 4 bytes of `next`, 4 of `erases` and 1 of `bad`.
             table_bytes: self.content.len() as u64 + self.home.len() as u64 * 4 + u64::from(self.geometry.blocks) * 9,
+        }
+    }
+}
+
+impl<N: Nand, B: Payload> Lookup for InPlaceFtl<N, B> {
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        match self.content[lpn.0 as usize] {
+            Content::None => Ppn::NONE,
+            Content::Valid | Content::Lost => Ppn(self.page_at(lpn).0),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::page::log::{MapLog, NandLog};
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Lpn, NandGeometry, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, NandGeometry, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
 mod chip;
@@ -133,7 +133,8 @@ fn on_flash(
     MOST.store(start, Ordering::Relaxed);
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;
     let bytes = MOST.load(Ordering::Relaxed) - start;
-    let spread = ftl.erase_counts().max().unwrap_or(0) - ftl.erase_counts().min().unwrap_or(0);
+    let erases = ftl.erase_counts();
+    let spread = erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0);
     let log = ftl.into_log();
     let reads = log.chip().reads;
     MOST.store(0, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 //! not counted.
 
 use wearwell::page::log::MapLog;
-use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+use wearwell::{BlockDevice, Inspect, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
 mod chip;
@@ -124,7 +124,8 @@ fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
     let (programs, most) = disk.cost(false)?;
     println!("| programs a write, nine tenths to a tenth | {programs:.2}, at most {most} operations |");
     disk.write(HOT_WRITES, false)?;
-    let spread = disk.ftl.erase_counts().max().unwrap_or(0) - disk.ftl.erase_counts().min().unwrap_or(0);
+    let erases = disk.ftl.erase_counts();
+    let spread = erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0);
     println!("| erases differ by, behind {HOT_WRITES} of them | {spread} |");
     Ok(())
 }

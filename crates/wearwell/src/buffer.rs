@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES};
-use crate::ftl::{BlockDevice, FtlError, Inspect};
+use crate::ftl::{BlockDevice, FtlError, Lookup};
 use crate::losses::Losses;
 use crate::pieces::Piece;
 use crate::stats::Stats;
@@ -144,7 +144,7 @@ impl Partial {
 /// when the page leaves the buffer, mostly because of another request. That request goes on, reads of the page fail
 /// from then on, and the next flush fails. (Reading the rest when the first part arrives would find the loss earlier.
 /// It would cost a read of flash for every page that becomes complete in the buffer.)
-pub(crate) trait Buffered: BlockDevice + Inspect {
+pub(crate) trait Buffered: BlockDevice + Lookup {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
     /// A page of working memory for a host command; empty if bytes are only counted.

@@ -1,4 +1,5 @@
-//! The contracts of the engines: what each is to a host, and what those with a map in memory say of themselves.
+//! The contracts of the engines: what each is to a host, what each says of itself, and where those with a map in memory
+//! say that a page lies.
 
 use alloc::vec::Vec;
 
@@ -153,7 +154,7 @@ pub trait BlockDevice {
     fn shutdown(&mut self) -> Result<(), FtlError>;
 }
 
-/// The state of an engine: counters, the map, wear. Usable as `dyn Inspect`.
+/// What every engine says of itself: counters, wear, sizes. Usable as `dyn Inspect`.
 pub trait Inspect {
     /// The counters.
     fn stats(&self) -> &Stats;
@@ -161,6 +162,16 @@ pub trait Inspect {
     /// Starts the counters again at zero.
     fn reset_stats(&mut self);
 
+    /// The erase counts of the good segments.
+    fn erase_counts(&self) -> Vec<u32>;
+
+    /// The engine's shape and limits.
+    fn limits(&self) -> Limits;
+}
+
+/// What an engine with its map in memory says of a page. With its map on flash it would have to read there, and that may
+/// fail. Usable as `dyn Lookup`.
+pub trait Lookup: Inspect {
     /// Where a logical page lies now.
     fn lookup(&self, lpn: Lpn) -> Ppn;
 
@@ -168,12 +179,6 @@ pub trait Inspect {
     fn holds(&self, lpn: Lpn) -> bool {
         self.lookup(lpn).is_some()
     }
-
-    /// The erase counts of the good segments.
-    fn erase_counts(&self) -> Vec<u32>;
-
-    /// The engine's shape and limits.
-    fn limits(&self) -> Limits;
 }
 
 /// Fixed numbers of an engine, for reports.
@@ -189,7 +194,8 @@ pub struct Limits {
     pub segments: u32,
     /// Good segments without which the data and the reserve do not fit: with fewer the device may refuse writes.
     pub needed_segments: u32,
-    /// Logical pages mapped now.
+    /// Logical pages mapped now. With the map on flash: pages of flash not known to be superseded, those of the map
+    /// included.
     pub live_pages: u64,
     /// Pages of flash that the host has discarded and that are not erased yet. Counted are pages discarded since the
     /// device was formatted or mounted, and those that a mount found in a discard map. Update in place does not count

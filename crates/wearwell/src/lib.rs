@@ -54,11 +54,11 @@
 //! # The engines
 //!
 //! There are three, and [`BlockDevice`] is the contract of each. [`PageFtl`] maps pages, and [`Disk`] uses it.
-//! [`paged::PagedFtl`] does, too, with its map on flash. [`BlockFtl`] maps blocks, so its map is small. What the two
-//! with a map in memory know of themselves they say by [`Inspect`]. To see how page mapping works, begin with [`page`],
-//! and then read the three questions of cleaning: when ([`clean::when`]), which ([`clean::which`]) and where
-//! ([`place`]). For block mapping, begin with [`logblock`]; its question is how a full log block is recycled
-//! ([`logblock::recycle`]).
+//! [`paged::PagedFtl`] does, too, with its map on flash. [`BlockFtl`] maps blocks, so its map is small. Each tells its
+//! counters, wear and sizes by [`Inspect`]. The two with a map in memory say by [`Lookup`] where a page lies. To see how
+//! page mapping works, begin with [`page`], and then read the three questions of cleaning: when ([`clean::when`]),
+//! which ([`clean::which`]) and where ([`place`]). For block mapping, begin with [`logblock`]; its question is how a
+//! full log block is recycled ([`logblock::recycle`]).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -98,7 +98,7 @@ pub use clean::reclaim::Reclamation;
 pub use clean::when::CleaningTrigger;
 pub use clean::which::VictimPolicy;
 pub use disk::{Config, Disk, EngineChoice, Error, Medium, MountOrReturn, OnNor, ShapeError};
-pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
+pub use ftl::{BlockDevice, FtlError, Inspect, Limits, Lookup, Probe, WriteHint};
 pub use logblock::BlockFtl;
 pub use page::{MountError, MountReport, PageFtl, Policies};
 pub use paged::{PagedConfig, PagedFtl};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fatfs::FatType;
-use wearwell::{BlockDevice, Inspect, Rng, Sectors};
+use wearwell::{BlockDevice, Lookup, Rng, Sectors};
 use wearwell_aware::{Aware, Config, State};
 use wearwell_sim::fat::Volume;
 

@@ -1,6 +1,6 @@
 //! A layer that records what reaches it.
 
-use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lpn, Ppn, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Sectors, Stats, WriteHint};
 
 /// A command that changes something: first sector, sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +88,6 @@ impl<F: Inspect> Inspect for Spy<F> {
     }
     fn reset_stats(&mut self) {
         self.inner.reset_stats();
-    }
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.inner.lookup(lpn)
     }
     fn erase_counts(&self) -> Vec<u32> {
         self.inner.erase_counts()

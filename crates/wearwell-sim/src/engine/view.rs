@@ -4,7 +4,7 @@ use serde::Serialize;
 use wearwell::logblock::{BlockFtl, BlockUse, Pages};
 use wearwell::page::log::{Log, Payload};
 use wearwell::page::{ConfigError, PageFtl, Policies, SegState};
-use wearwell::{BlockDevice, Class, Inspect, Lpn, Probe, Seg};
+use wearwell::{BlockDevice, Class, Inspect, Lookup, Lpn, Probe, Seg};
 use wearwell_aware::Aware;
 use wearwell_flash::Nand;
 
@@ -86,7 +86,7 @@ pub enum PolicyError {
 }
 
 /// An engine of any type, to inspect and to control; usable as `dyn AnyEngine`.
-pub trait AnyEngine: BlockDevice + Inspect + Send + 'static {
+pub trait AnyEngine: BlockDevice + Lookup + Send + 'static {
     /// Every segment, in order. The bank is left 0: the caller knows the chip's banks.
     fn segment_rows(&self) -> Vec<SegmentRow>;
 

@@ -1,7 +1,7 @@
 //! What a run reports: the JSON contract.
 
 use serde::Serialize;
-use wearwell::{BlockDevice, Inspect, Limits, Lpn, Stats};
+use wearwell::{BlockDevice, Inspect, Limits, Lookup, Lpn, Stats};
 use xxhash_rust::xxh3::Xxh3Default;
 
 pub use super::clock::LatencyUs;
@@ -488,7 +488,7 @@ fn worst_wear(before: &[u32], after: &[u32]) -> Option<u32> {
 }
 
 /// The digest of the host's map, and how many of its pages are mapped.
-fn map_digest<F: Inspect + ?Sized>(ftl: &F, limits: &Limits) -> (u64, u64) {
+fn map_digest<F: Lookup + ?Sized>(ftl: &F, limits: &Limits) -> (u64, u64) {
     let mut hash = Xxh3Default::new();
     let mut live_pages = 0;
     for lpn in 0..limits.logical_pages as u32 {

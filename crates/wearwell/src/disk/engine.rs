@@ -1,19 +1,17 @@
 //! The engines that a disk can be made of. The type of the configuration chooses one, so that firmware links no other.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 
 use wearwell_flash::Nand;
 
 use super::medium::{Kept, OverDriver};
 use super::{Config, Medium, ShapeError};
 use crate::clean::which::VictimChoice;
-use crate::ftl::{BlockDevice, Inspect, Limits, Probe};
+use crate::ftl::{BlockDevice, Inspect, Probe};
 use crate::page::log::{Log, MapLog};
 use crate::page::{MountError, MountReport, PageFtl};
 use crate::paged::{PagedConfig, PagedFtl};
 use crate::place::PlaceChoice;
-use crate::stats::Stats;
 
 /// A configuration of a [`Disk`](super::Disk) on a chip, whose type chooses the engine: [`Config`], or
 /// [`PagedConfig`] for a map on flash.
@@ -45,13 +43,10 @@ pub trait EngineChoice<C: Medium>: Copy + sealed::Sealed {
 /// An engine, at the place where it stays, and the report of the mount.
 pub(super) type Mounted<E> = Result<(Box<E>, MountReport), MountError>;
 
-/// An engine as the disk needs it.
+/// An engine as the disk needs it: one that lends its log and gives it back.
 #[doc(hidden)]
-pub trait Served: BlockDevice {
+pub trait Served: BlockDevice + Inspect {
     type Log;
-    fn counters(&self) -> &Stats;
-    fn sizes(&self) -> Limits;
-    fn wear(&self) -> Vec<u32>;
     fn below(&self) -> &Self::Log;
     fn below_mut(&mut self) -> &mut Self::Log;
     fn end(self) -> Self::Log;
@@ -101,18 +96,6 @@ impl<N: Nand> EngineChoice<N> for PagedConfig {
 impl<L: Log, V: VictimChoice, W: PlaceChoice> Served for PageFtl<L, Ears, V, W> {
     type Log = L;
 
-    fn counters(&self) -> &Stats {
-        Inspect::stats(self)
-    }
-
-    fn sizes(&self) -> Limits {
-        Inspect::limits(self)
-    }
-
-    fn wear(&self) -> Vec<u32> {
-        Inspect::erase_counts(self)
-    }
-
     fn below(&self) -> &L {
         self.log()
     }
@@ -128,18 +111,6 @@ impl<L: Log, V: VictimChoice, W: PlaceChoice> Served for PageFtl<L, Ears, V, W> 
 
 impl<N: Nand> Served for PagedFtl<N> {
     type Log = MapLog<N>;
-
-    fn counters(&self) -> &Stats {
-        self.stats()
-    }
-
-    fn sizes(&self) -> Limits {
-        self.limits()
-    }
-
-    fn wear(&self) -> Vec<u32> {
-        self.erase_counts().collect()
-    }
 
     fn below(&self) -> &MapLog<N> {
         self.log()

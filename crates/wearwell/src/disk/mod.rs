@@ -20,7 +20,7 @@ use wearwell_flash::ErrorKind;
 
 use crate::addr::{Lpn, SECTOR_BYTES, Sectors};
 use crate::clean::which::VictimChoice;
-use crate::ftl::{BlockDevice, FtlError, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
 use crate::page::{MountError, MountReport};
 use crate::place::PlaceChoice;
 use crate::stats::Stats;
@@ -218,17 +218,17 @@ impl<C: Medium, S: EngineChoice<C>> Disk<C, S> {
 
     /// The counters since the disk was made or mounted.
     pub fn stats(&self) -> &Stats {
-        self.engine.counters()
+        self.engine.stats()
     }
 
     /// Sizes, bounds and memory.
     pub fn limits(&self) -> Limits {
-        self.engine.sizes()
+        self.engine.limits()
     }
 
     /// How often each good segment was erased.
     pub fn erase_counts(&self) -> alloc::vec::Vec<u32> {
-        self.engine.wear()
+        self.engine.erase_counts()
     }
 
     /// The disk by sectors of 512 bytes. Its errors have only the kind of a driver's error.

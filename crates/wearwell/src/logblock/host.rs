@@ -8,7 +8,7 @@ use super::pages::Pages;
 use super::{BlockFtl, Scheme};
 use crate::addr::{Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
-use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Lookup, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::stats::Stats;
@@ -172,14 +172,6 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
         self.merger_mut().store.stats.reset();
     }
 
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.merger().index.map().lookup(lpn)
-    }
-
-    fn holds(&self, lpn: Lpn) -> bool {
-        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
-    }
-
     fn erase_counts(&self) -> Vec<u32> {
         self.merger().store.good_erases().collect()
     }
@@ -198,5 +190,15 @@ impl<M: Pages, P: Probe> Inspect for BlockFtl<M, P> {
             max_ops_per_host_page: self.config.max_ops_per_host_page(shape),
             table_bytes: merger.table_bytes(),
         }
+    }
+}
+
+impl<M: Pages, P: Probe> Lookup for BlockFtl<M, P> {
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.merger().index.map().lookup(lpn)
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some() || self.buffer.find(lpn).is_some()
     }
 }

@@ -11,7 +11,7 @@ use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};
 use crate::buffer::{Buffered, WriteBuffer};
 use crate::clean::which::VictimChoice;
-use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Probe, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Lookup, Probe, WriteHint};
 use crate::losses::Losses;
 use crate::pieces::{check, parts, parts_mut, pieces};
 use crate::place::{ClassPlacement, PlaceChoice};
@@ -330,15 +330,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
         self.cleaner.alloc.stats_mut().reset();
     }
 
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.cleaner.alloc.index().place_of(lpn)
-    }
-
-    fn holds(&self, lpn: Lpn) -> bool {
-        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
-        self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
-    }
-
     fn erase_counts(&self) -> Vec<u32> {
         self.segments().good_erases().collect()
     }
@@ -369,5 +360,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
                 + self.config.policies.which.table_bytes(shape.segments, shape.slots)
                 + alloc.index().dead().table_bytes(),
         }
+    }
+}
+
+impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Lookup for PageFtl<L, P, V, W> {
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.cleaner.alloc.index().place_of(lpn)
+    }
+
+    fn holds(&self, lpn: Lpn) -> bool {
+        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
+        self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
     }
 }

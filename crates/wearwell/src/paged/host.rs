@@ -2,6 +2,8 @@
 //!
 //! There is no write buffer: it would take as much memory as all the rest. A part of a page is completed at once.
 
+use alloc::vec::Vec;
+
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
@@ -10,49 +12,12 @@ use super::map::{LOST, is_place};
 use super::store::{Store, Stream};
 use super::table::Use;
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
-use crate::ftl::{BlockDevice, FtlError, Limits, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, WriteHint};
 use crate::page::log::Log;
 use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
 impl<N: Nand> PagedFtl<N> {
-    /// The counters.
-    pub fn stats(&self) -> &Stats {
-        &self.store.stats
-    }
-
-    /// Starts the counters again at zero.
-    pub fn reset_stats(&mut self) {
-        self.store.stats.reset();
-    }
-
-    /// The erase counts of the good segments.
-    pub fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        let table = &self.store.table;
-        table.all().filter(|&seg| table.used_for(seg) != Use::Bad).map(|seg| table.erases(seg))
-    }
-
-    /// The engine's shape and limits. Live pages are those that are not known to be superseded, with translation pages.
-    pub fn limits(&self) -> Limits {
-        let Self { store, map, .. } = self;
-        let shape = store.log.shape();
-        let slots = u64::from(shape.slots);
-        // A page may wait for two victims, whose every page takes a look-up, a copy and a merge.
-        let page_ops = 2 * (1 + u64::from(shape.ops_per_page));
-        Limits {
-            logical_pages: u64::from(map.logical_pages()),
-            physical_pages: u64::from(shape.segments) * slots,
-            pages_per_segment: shape.slots,
-            segments: shape.segments,
-            needed_segments: store.plan.needed_segments,
-            live_pages: store.table.all().map(|seg| u64::from(store.table.valid(seg))).sum(),
-            dead_pages: 0,
-            free_segments: store.free_for_data(),
-            max_ops_per_host_page: 2 * slots * slots * page_ops,
-            table_bytes: store.table.table_bytes() + map.table_bytes(),
-        }
-    }
-
     fn sectors_per_page(&self) -> u32 {
         self.map.page_bytes() / SECTOR_BYTES
     }
@@ -224,5 +189,40 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
 
     fn shutdown(&mut self) -> Result<(), FtlError> {
         self.settle_for_good().map_err(|halt| self.store.told(halt, NO_PAGE))
+    }
+}
+
+impl<N: Nand> Inspect for PagedFtl<N> {
+    fn stats(&self) -> &Stats {
+        &self.store.stats
+    }
+
+    fn reset_stats(&mut self) {
+        self.store.stats.reset();
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        let table = &self.store.table;
+        table.all().filter(|&seg| table.used_for(seg) != Use::Bad).map(|seg| table.erases(seg)).collect()
+    }
+
+    fn limits(&self) -> Limits {
+        let Self { store, map, .. } = self;
+        let shape = store.log.shape();
+        let slots = u64::from(shape.slots);
+        // A page may wait for two victims, whose every page takes a look-up, a copy and a merge.
+        let page_ops = 2 * (1 + u64::from(shape.ops_per_page));
+        Limits {
+            logical_pages: u64::from(map.logical_pages()),
+            physical_pages: u64::from(shape.segments) * slots,
+            pages_per_segment: shape.slots,
+            segments: shape.segments,
+            needed_segments: store.plan.needed_segments,
+            live_pages: store.table.all().map(|seg| u64::from(store.table.valid(seg))).sum(),
+            dead_pages: 0,
+            free_segments: store.free_for_data(),
+            max_ops_per_host_page: 2 * slots * slots * page_ops,
+            table_bytes: store.table.table_bytes() + map.table_bytes(),
+        }
     }
 }

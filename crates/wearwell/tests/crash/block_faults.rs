@@ -1,6 +1,6 @@
 //! Block mapping on chips that fail without a power cut, and what a clean shutdown is good for.
 
-use wearwell::{BlockDevice, FtlError, Inspect, Lpn, Ppn, Rng, Sectors, WearLeveling, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Lookup, Lpn, Ppn, Rng, Sectors, WearLeveling, WriteHint};
 use wearwell_emu::{BitErrors, EmuChip, Endurance, FactoryBad, Faults};
 use wearwell_flash::BlockAddr;
 

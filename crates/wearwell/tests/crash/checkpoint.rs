@@ -1,7 +1,7 @@
 //! Mounts by the checkpoint of a clean shutdown.
 
 use wearwell::page::{MountError, PageFtl, SegState};
-use wearwell::{BlockDevice, Inspect, Lpn, Rng, Seg};
+use wearwell::{BlockDevice, Inspect, Lookup, Lpn, Rng, Seg};
 use wearwell_emu::{EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{Nand, PageAddr};
 

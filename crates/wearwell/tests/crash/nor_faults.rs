@@ -4,7 +4,7 @@
 
 use wearwell::page::PageFtl;
 use wearwell::page::log::NorLog;
-use wearwell::{BlockDevice, CleaningTrigger, FtlError, Inspect, Lpn, Rng};
+use wearwell::{BlockDevice, CleaningTrigger, FtlError, Inspect, Lookup, Lpn, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, EmuError, EmuNor, Faults, PowerCut};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 

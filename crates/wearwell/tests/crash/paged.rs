@@ -2,9 +2,7 @@
 
 use wearwell::page::log::MapLog;
 use wearwell::page::{MountError, MountReport};
-use wearwell::{
-    BlockDevice, FtlError, Inspect, Limits, Lpn, PagedConfig, PagedFtl, Ppn, Rng, Sectors, Stats, WriteHint,
-};
+use wearwell::{Inspect, PagedConfig, PagedFtl, Rng};
 use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
 use wearwell_flash::PageAddr;
 
@@ -13,57 +11,6 @@ use crate::model::{Command, Found, Model};
 use crate::mount_storms::storm_of_mounts;
 use crate::rig::Rig;
 use crate::storm::{seeds, storm, storm_of};
-
-/// The engine, as the proofs want it.
-pub(crate) struct Tested(PagedFtl<EmuNand>);
-
-impl BlockDevice for Tested {
-    fn sectors(&self) -> u64 {
-        self.0.sectors()
-    }
-    fn page_bytes(&self) -> u32 {
-        self.0.page_bytes()
-    }
-    fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
-        self.0.read(at, data)
-    }
-    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.0.write(at, data, hint)
-    }
-    fn discard(&mut self, at: Sectors) -> Result<(), FtlError> {
-        self.0.discard(at)
-    }
-    fn flush(&mut self) -> Result<(), FtlError> {
-        self.0.flush()
-    }
-    fn clean(&mut self, budget_pages: u32) -> Result<bool, FtlError> {
-        self.0.clean(budget_pages)
-    }
-    fn set_time_us(&mut self, now_us: u64) {
-        self.0.set_time_us(now_us);
-    }
-    fn shutdown(&mut self) -> Result<(), FtlError> {
-        self.0.shutdown()
-    }
-}
-
-impl Inspect for Tested {
-    fn stats(&self) -> &Stats {
-        self.0.stats()
-    }
-    fn reset_stats(&mut self) {
-        self.0.reset_stats();
-    }
-    fn lookup(&self, lpn: Lpn) -> Ppn {
-        unreachable!("the place of {lpn:?} is not known without a read")
-    }
-    fn erase_counts(&self) -> Vec<u32> {
-        self.0.erase_counts().collect()
-    }
-    fn limits(&self) -> Limits {
-        self.0.limits()
-    }
-}
 
 /// A small chip, and the engine's settings.
 pub(crate) struct PagedRig {
@@ -88,25 +35,23 @@ impl PagedRig {
 
 impl Rig for PagedRig {
     type Chip = EmuNand;
-    type Ftl = Tested;
-    fn format(&self) -> Tested {
+    type Ftl = PagedFtl<EmuNand>;
+    fn format(&self) -> Self::Ftl {
         let chip = EmuNand::in_memory(&self.profile, Faults::default()).expect("a valid profile");
-        Tested(PagedFtl::format(self.log(chip), self.config).expect("a fresh chip can be formatted"))
+        PagedFtl::format(self.log(chip), self.config).expect("a fresh chip can be formatted")
     }
-    fn mount_or_return(&self, chip: EmuNand) -> Result<(Tested, MountReport), (EmuNand, MountError)> {
-        match PagedFtl::mount_or_return(self.log(chip), self.config) {
-            Ok((ftl, report)) => Ok((Tested(ftl), report)),
-            Err((log, error)) => Err((log.into_chip(), error)),
-        }
+    fn mount_or_return(&self, chip: EmuNand) -> Result<(Self::Ftl, MountReport), (EmuNand, MountError)> {
+        let mounted = PagedFtl::mount_or_return(self.log(chip), self.config);
+        mounted.map_err(|(log, error)| (log.into_chip(), error))
     }
-    fn chip_of(ftl: &Tested) -> &EmuNand {
-        ftl.0.log().chip()
+    fn chip_of(ftl: &Self::Ftl) -> &EmuNand {
+        ftl.log().chip()
     }
-    fn chip_of_mut(ftl: &mut Tested) -> &mut EmuNand {
-        ftl.0.log_mut().chip_mut()
+    fn chip_of_mut(ftl: &mut Self::Ftl) -> &mut EmuNand {
+        ftl.log_mut().chip_mut()
     }
-    fn into_chip(ftl: Tested) -> EmuNand {
-        ftl.0.into_log().into_chip()
+    fn into_chip(ftl: Self::Ftl) -> EmuNand {
+        ftl.into_log().into_chip()
     }
     fn logical_pages(&self) -> u32 {
         self.config.logical_pages
@@ -257,7 +202,7 @@ fn each_page_decayed(
     rig: &PagedRig,
     mut chip: EmuNand,
     model: &Model,
-    mut check: impl FnMut(PageAddr, &mut Tested, &[Found]),
+    mut check: impl FnMut(PageAddr, &mut PagedFtl<EmuNand>, &[Found]),
 ) -> usize {
     chip.power_on();
     let mut decayed = 0;

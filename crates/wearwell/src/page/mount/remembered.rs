@@ -11,7 +11,7 @@ use wearwell_emu::{ChipProfile, EmuNor, Faults};
 use wearwell_flash::{NandGeometry, RamNand};
 
 use crate::addr::{Class, Lpn, Ppn, Sectors, Seg};
-use crate::ftl::{BlockDevice, Inspect, WriteHint};
+use crate::ftl::{BlockDevice, Inspect, Lookup, WriteHint};
 use crate::page::log::{Log, NandLog, NorLog};
 use crate::page::{PageConfig, PageFtl, Policies};
 use crate::place::{
