@@ -267,7 +267,8 @@ fn live_bit(at: Ppn) -> (usize, u64) {
 /// The words that hold bits `first` to `last`, each with the mask of its bits.
 #[inline]
 fn masks(first: u32, last: u32) -> impl Iterator<Item = (usize, u64)> {
-    (first / 64..=last / 64).map(move |word| {
+    // An inclusive range would take more instructions a word.
+    (first / 64..last / 64 + 1).map(move |word| {
         let from = if word == first / 64 { first % 64 } else { 0 };
         let to = if word == last / 64 { last % 64 } else { 63 };
         // No shift reaches 64, which would overflow: `from` and `to` are at most 63.

@@ -17,46 +17,48 @@ use crate::place::{ClassPlacement, Copied, PlaceChoice};
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, M, V, W> {
     /// Moves up to `budget` pages out of the job's victim. When none is left, erases the victim and ends the job.
     pub(super) fn move_pages(&mut self, budget: u32) -> Result<u32, FtlError> {
-        let Some(mut job) = self.job else { return Ok(0) };
+        // The job stays where it is, since copying it in and out costs more than a page.
+        let Some(Job { victim, reason, mut cursor, .. }) = self.job else { return Ok(0) };
         let mut moved = 0;
         while moved < budget {
             let most = BATCH_PAGES.min((budget - moved) as usize);
             let (slots, lpns) = (&mut self.batch.slots[..most], &mut self.batch.lpns[..most]);
-            let alloc = &mut self.alloc;
             // The host may have written pages of the victim since the last batch, so live ones are looked up for each.
-            let found = alloc.gather_live(job.victim, job.cursor, slots, lpns)?;
+            let found = self.alloc.gather_live(victim, cursor, slots, lpns)?;
             if found == 0 {
                 break;
             }
-            let ended = self.move_batch(&job, found);
+            let ended = self.move_batch(victim, reason, found);
             // What was moved is counted at once, however the batch has ended.
-            let copied = self.batch.moved;
-            job.copied_pages += copied as u32;
-            if copied > 0 {
-                job.cursor = self.batch.slots[copied - 1] + 1;
+            if self.batch.moved > 0 {
+                cursor = self.batch.slots[self.batch.moved - 1] + 1;
+                moved += self.count_copies(cursor);
             }
-            self.job = Some(job);
-            self.count_copies(job.reason, copied as u64);
-            moved += copied as u32;
             match ended {
                 Ok(()) => {}
                 Err(FtlError::WornOut { .. }) if self.gain_for_copies()? => {}
-                Err(FtlError::WornOut { .. }) if self.leave_victim(&job) => return Ok(moved),
+                Err(FtlError::WornOut { .. }) if self.leave_victim(victim) => return Ok(moved),
                 Err(error) => return Err(error),
             }
         }
         // The count decides and not the cursor: the host may have written the last pages itself.
-        if self.alloc.table().valid(job.victim) == 0 {
-            self.finish_job(&job)?;
+        if self.alloc.table().valid(victim) == 0 {
+            self.finish_job()?;
         }
         Ok(moved)
     }
 
-    fn count_copies(&mut self, reason: Reason, pages: u64) {
-        match reason {
-            Reason::Cleaning => self.alloc.stats_mut().copied_pages += pages,
-            Reason::Wear | Reason::Rescue => self.alloc.stats_mut().wear_copies += pages,
+    /// Counts what was moved of the batch, so that the job goes on at slot `cursor`. Returns how many pages it was.
+    fn count_copies(&mut self, cursor: u32) -> u32 {
+        let pages = self.batch.moved as u32;
+        let Some(job) = &mut self.job else { return pages };
+        job.cursor = cursor;
+        job.copied_pages += pages;
+        match job.reason {
+            Reason::Cleaning => self.alloc.stats_mut().copied_pages += u64::from(pages),
+            Reason::Wear | Reason::Rescue => self.alloc.stats_mut().wear_copies += u64::from(pages),
         }
+        pages
     }
 
     /// Erases an empty segment, between two batches. False if there is none.
@@ -70,18 +72,18 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     /// If the victim itself has the only room that is left, it is filled up, and not emptied. True if it is so.
     #[cold]
-    fn leave_victim(&mut self, job: &Job) -> bool {
-        let has_room = self.alloc.is_continuable(job.victim);
+    fn leave_victim(&mut self, victim: Seg) -> bool {
+        let has_room = self.alloc.is_continuable(victim);
         if has_room {
             self.job = None;
-            self.alloc.index_mut().pool_mut().spare(job.victim);
+            self.alloc.index_mut().pool_mut().spare(victim);
         }
         has_room
     }
 
-    fn finish_job(&mut self, job: &Job) -> Result<(), FtlError> {
+    fn finish_job(&mut self) -> Result<(), FtlError> {
         // The job is over, even if the erase has to wait: `reclaim` queues the victim as empty then.
-        self.job = None;
+        let Some(job) = self.job.take() else { return Ok(()) };
         if job.reason == Reason::Cleaning {
             self.alloc.stats_mut().cleanings += 1;
         }
@@ -89,8 +91,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     /// Moves the first `found` pages of the batch in runs. A run is pages of one class that fit its open segment.
-    fn move_batch(&mut self, job: &Job, found: usize) -> Result<(), FtlError> {
-        let common = self.classify(job, found);
+    fn move_batch(&mut self, victim: Seg, reason: Reason, found: usize) -> Result<(), FtlError> {
+        let common = self.classify(victim, reason, found);
         self.batch.moved = 0;
         while self.batch.moved < found {
             let at = self.batch.moved;
@@ -106,15 +108,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 None => self.batch.classes[at..at + most].iter().take_while(|&&class| class == wanted).count(),
             };
             let (slots, lpns) = (&self.batch.slots[at..at + same], &self.batch.lpns[at..at + same]);
-            let (copied, ended) = self.alloc.copy_run(job.victim, slots, lpns, class)?;
-            tell_moved(&mut self.alloc, &self.discards, job.victim, &lpns[..copied]);
+            let (copied, ended) = self.alloc.copy_run(victim, slots, lpns, class)?;
+            tell_moved(&mut self.alloc, &self.discards, victim, &lpns[..copied]);
             self.batch.moved += copied;
             match ended {
                 // After a failed program the segment was given up. The rest of the batch goes to another one.
                 Ok(()) | Err(ErrorKind::ProgramFailed) => {}
                 Err(ErrorKind::Uncorrectable) => {
                     let at = self.batch.moved;
-                    self.move_unreadable(job.victim, self.batch.slots[at], self.batch.lpns[at], wanted)?;
+                    self.move_unreadable(victim, self.batch.slots[at], self.batch.lpns[at], wanted)?;
                     self.batch.moved += 1;
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
@@ -138,18 +140,17 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     /// The class that all pages of the batch go to. If there is none, the placement is asked for each page.
-    fn classify(&mut self, job: &Job, found: usize) -> Option<Class> {
+    fn classify(&mut self, victim: Seg, reason: Reason, found: usize) -> Option<Class> {
         let (alloc, batch) = (&mut self.alloc, &mut self.batch);
         // Wear leveling has a class of its own: resting data moves to a worn segment.
-        let common =
-            if job.reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement_mut().class_of_copies() };
+        let common = if reason == Reason::Wear { Some(Class::WEAR) } else { alloc.placement_mut().class_of_copies() };
         if common.is_some() {
             return common;
         }
         let device_utilization = alloc.index().utilization::<L>();
-        let victim = job.victim;
         let from = alloc.table().class(victim);
-        let (clock, victim_utilization) = (alloc.index().clock().host_pages, job.utilization);
+        let clock = alloc.index().clock().host_pages;
+        let victim_utilization = self.job.map_or(0.0, |job| job.utilization);
         // The placement reads what it keeps of these pages together, so that the cache misses overlap.
         alloc.placement_mut().expect(&batch.lpns[..found]);
         for (class, &lpn) in batch.classes.iter_mut().zip(&batch.lpns[..found]) {
