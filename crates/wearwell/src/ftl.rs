@@ -169,8 +169,8 @@ pub trait Inspect {
     fn limits(&self) -> Limits;
 }
 
-/// What an engine with its map in memory says of a page. With its map on flash it would have to read there, and that may
-/// fail. Usable as `dyn Lookup`.
+/// What an engine with its map in memory says of a page. With its map on flash it would have to read there, and that
+/// may fail. Usable as `dyn Lookup`.
 pub trait Lookup: Inspect {
     /// Where a logical page lies now.
     fn lookup(&self, lpn: Lpn) -> Ppn;

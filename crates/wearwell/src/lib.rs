@@ -55,8 +55,8 @@
 //!
 //! There are three, and [`BlockDevice`] is the contract of each. [`PageFtl`] maps pages, and [`Disk`] uses it.
 //! [`paged::PagedFtl`] does, too, with its map on flash. [`BlockFtl`] maps blocks, so its map is small. Each tells its
-//! counters, wear and sizes by [`Inspect`]. The two with a map in memory say by [`Lookup`] where a page lies. To see how
-//! page mapping works, begin with [`page`], and then read the three questions of cleaning: when ([`clean::when`]),
+//! counters, wear and sizes by [`Inspect`]. The two with a map in memory say by [`Lookup`] where a page lies. To see
+//! how page mapping works, begin with [`page`], and then read the three questions of cleaning: when ([`clean::when`]),
 //! which ([`clean::which`]) and where ([`place`]). For block mapping, begin with [`logblock`]; its question is how a
 //! full log block is recycled ([`logblock::recycle`]).
 #![no_std]

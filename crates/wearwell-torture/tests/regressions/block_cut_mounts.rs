@@ -241,3 +241,17 @@ fn what_a_cut_merge_was_made_of_is_filled() {
         "write 39 37, discard 36+3, flush, cut 0:26956, write 37, cut 4:12907, mount, cut 2:38365, mount, mount",
     );
 }
+
+/// `fast`: a cut had hit a merge. The mount erased it, and neither that nor the marks of the block succeeded. The next
+/// mount found another commit that was the last, and believed the merge.
+#[test]
+fn an_undone_merge_that_cannot_be_erased() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=168 dies=4 paired-pages=3
+         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=1230 endurance=100000 seed=4997550269388820650",
+        "write 211 87, mount, write 214 88 142 249 879+6 3, mount, write 446 673, mount, cut 4:6770, write 1086, fail
+         0:31551, fail-mark 1 3, mount, mount",
+    );
+}

@@ -77,18 +77,3 @@ fn a_page_fades_where_no_erase_shows() {
          mount, cut 0:58357, mount",
     );
 }
-
-/// `fast`: a cut has hit a merge. The mount erases it, and neither that nor the marks of the block succeed. The next
-/// mount finds another commit that is the last, and believes the merge.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn an_undone_merge_that_cannot_be_erased() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=64 pages-per-block=8 blocks=168 dies=4 paired-pages=3
-         block blocks-per-segment=1 scheme=fast recycle=merge-only log-blocks=3 wear=static-threshold:2
-         reclaim=at-once
-         logical-pages=1230 endurance=100000 seed=4997550269388820650",
-        "write 211 87, mount, write 214 88 142 249 879+6 3, mount, write 446 673, mount, cut 4:6770, write 1086, fail
-         0:31551, fail-mark 1 3, mount, mount",
-    );
-}

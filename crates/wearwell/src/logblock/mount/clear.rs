@@ -118,14 +118,17 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         recovery.report.open_segments = self.logs().len();
         recovery.report.undone_segments = recovery.stale.len() as u32;
         self.add_blank(&suspects, recovery);
-        let needed = |lbn: &Option<Lbn>| lbn.is_some_and(|lbn| suspects.contains(&lbn));
+        let is_needed = |&(_, lbn): &(Seg, Option<Lbn>)| lbn.is_some_and(|lbn| suspects.contains(&lbn));
+        let (needed, others): (Vec<_>, Vec<_>) = recovery.stale.iter().copied().partition(is_needed);
         // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
             self.recycler.merger.store.prepare()?;
         }
-        for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| !needed(lbn)) {
-            self.recycler.merger.store.release(*seg)?;
+        recovery.stale = needed;
+        for (seg, _) in others {
+            self.recycler.merger.store.release(seg)?;
         }
+        self.supersede_unmarked(&mut suspects, recovery);
         self.clear_dead(recovery)?;
         self.record_missing(recovery)?;
         // Spec B12.
@@ -134,7 +137,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         if recovery.report.read_only {
             return Ok(());
         }
-        for (seg, _) in recovery.stale.iter().filter(|(_, lbn)| needed(lbn)) {
+        for (seg, _) in &recovery.stale {
             self.recycler.merger.store.release(*seg)?;
         }
         self.leave_passed_over(&passed_over)?;
@@ -157,6 +160,17 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             } else {
                 self.recycler.merger.store.add_free(seg);
             }
+        }
+    }
+
+    /// Puts the logical blocks of undone merges first that could neither be erased nor marked bad. As soon as another
+    /// logical block has a greater commit, a mount believes such a merge, so a greater one of its own comes before that
+    /// (Spec B12.1).
+    fn supersede_unmarked(&self, suspects: &mut Vec<Lbn>, recovery: &Recovery) {
+        let unmarked = recovery.undone().filter(|merge| self.recycler.merger.store.is_unmarked(merge.seg));
+        for lbn in unmarked.filter_map(|merge| merge.lbns(self.map()).next()) {
+            suspects.retain(|&suspect| suspect != lbn);
+            suspects.insert(0, lbn);
         }
     }
 

@@ -115,14 +115,18 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
         marked.map_err(FtlError::Chip)
     }
 
+    /// True if a segment is out of use and its mark has failed, so that the next mount may believe what it holds.
+    pub(in crate::logblock) fn is_unmarked(&self, seg: Seg) -> bool {
+        self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()]
+    }
+
     /// Tries the bad-block marks again that have failed. True if one still does, and a mount could believe the block.
     pub(in crate::logblock) fn has_unmarked(&mut self) -> Result<bool, FtlError> {
         if !M::TAGGED {
             return Ok(false);
         }
         for seg in self.all() {
-            // Its mark has failed, so the next mount may believe what it holds.
-            if self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()] {
+            if self.is_unmarked(seg) {
                 match self.mark_bad(seg) {
                     Ok(()) => {}
                     Err(FtlError::Chip(ErrorKind::ProgramFailed)) => return Ok(true),
