@@ -182,3 +182,18 @@ fn a_page_that_fades_while_a_mount_asks_whose_it_is() {
         "write 192, cut 2:48730, flush, cut 1:37114, mount, cut 2:24690, mount, mount",
     );
 }
+
+/// As above, with primary blocks: mounts are cut in their merges, and the blocks that they leave behind are the only
+/// ones that can give way.
+#[test]
+fn half_erased_primary_blocks_give_way() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=32 pages-per-block=4 blocks=35 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=4 wear=swap:1
+         reclaim=at-once
+         logical-pages=124 endurance=100 seed=549428758076332470",
+        "write 7 8 20 21 27 29 35 39 41 47 51 53 59 63 65 71 75 77 83 87 89 95 99 101 107 123, part 31+2, write 8,
+         part 221 45+2@1 27, write 18, flush, write 22, cut 5:25211, mount, cut 4:34045, mount, cut 0:1190, mount, cut
+         4:52440, mount, mount",
+    );
+}

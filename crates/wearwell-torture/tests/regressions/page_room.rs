@@ -426,3 +426,68 @@ fn a_page_fades_behind_a_mount_without_room() {
          56:38709 73:7650 88:26329 94:30242 132:49062 156:53381 377:49375 402:30487, mount, cut 69:55506, mount, mount",
     );
 }
+
+/// Mounts are cut one after the other while they copy. A mark that cannot be read makes each rescue take a segment more,
+/// until none is left.
+#[test]
+fn marks_save_segments_where_mounts_are_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=26 dies=2 paired-pages=1 mixed-erases
+         page blocks-per-segment=1
+         policies=falling:5:0.5/windowed-greedy:4/by-stream-shared/dynamic/proactive:0.05:0.5:0.01 aware checkpoint
+         logical-pages=17 endurance=100000 seed=3604727919941482160",
+        "write 12 11 8@1 15 0 7@2 6@2 10@8 7@2 1 3+7@3 2+7 14@20, cut 5:13981, mount, cut 0:12067, mount, cut 4:9762,
+         mount, cut 2:13546, mount, cut 0:9954, mount, cut 2:38111, mount, cut 0:40995, mount, cut 0:45079, mount, cut
+         0:31605, mount, cut 2:53138, mount, cut 2:62318, mount, cut 2:53846, mount, cut 3:24705, mount, cut 5:8673,
+         mount, cut 0:28705, mount, cut 7:59521, mount, mount, write 9",
+    );
+}
+
+/// A device is mounted read-only, since there is no room for a rescue. What it serves has faded, and another copy lies in
+/// a segment whose erase was cut.
+#[test]
+fn a_read_only_device_reads_what_an_erase_has_left() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=64 pages-per-block=8 blocks=26 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:3:4/random/separate-cleaning/static-threshold:5/at-once
+         logical-pages=72 endurance=100000 seed=12117187116495649871",
+        "write 2 6 11 9, part 60+6@2, write 3 12 2 7 1 11 7, part 10+2, write 18 5 3, decay 5817, write 1 7 8 13 65 8
+         0, cut 0:26573, write 13, mount, write 8 7 12+2 6 13 6 2+4 43, part 4+5@1, write 2 10 3, part 26, write 8,
+         part 27+3@1, write 4 8 11, cut 1:13711, write 9, mount, write 0 6, decay 10376, write 7 24, decay 15099,
+         write 0 9, discard 14+8 26+11, flush, cut 0:24361, write 13, mount, write 9, cut 1:46592, write 10+7, decay
+         0, mount, mount, write 5 4+5, fail 10:59014, write 42+6, cut 6:63302, write 12, mount, cut 0:60336, write 11,
+         mount, write 3, cut 8:8526, mount, mount, fail 4:46928, cut 6:64618, write 11, mount, write 5 5 5 1 0 9, cut
+         7:973, write 0+5, mount, write 8 4 5 3 58, fail 1:9878, cut 3:6392, write 6+7, mount, write 7, decay 19351,
+         part 10+5, write 8 11 44 10 3, fail 0:37285 3:23471, cut 22:61258, mount, decay 63585, mount, write 11, part
+         17, write 7 13 10 2, flush, write 2, cut 0:44020, write 7, mount, write 4, part 9, fail 0:45662, write 8 8 5,
+         cut 4:35656, flush, cut 2:21481, mount, mount, write 1 13, mount, cut 3:58619, write 6, fail 5:44363, cut
+         9:16016, mount, mount, part 0+2@1, write 4, cut 0:33245, write 6, cut 3:26241, mount, cut 4:23291, mount, cut
+         0:44090, mount, cut 0:37855, mount, mount, cut 1:43604, write 1, decay 57407, fail 14:3881, mount, cut
+         1:65048, write 4, mount, cut 0:20485, write 0, decay 28690, mount, write 5, discard 79+9, write 3, decay
+         21204, write 8 11 6, flush, cut 2:13481, part 112+4, mount, cut 7:5632, write 4, cut 1:55889, mount, decay
+         58900, fail 1:34023, mount, fail 0:386, write 17 9 7, cut 1:44815, mount, decay 60415 4668 61906, fail
+         0:24416, cut 1:5003, mount, decay 16441, cut 0:36087, mount, cut 0:7998, mount, decay 2204, cut 0:54542,
+         mount, cut 0:33534, mount, mount, cut 3:33740, write 4, mount, write 37 13 8 7, part 14+2@2, write 8 1 25,
+         cut 6:41310, part 0+3@1, fail 1:43812, mount, write 11, cut 1:15778, write 63, fail 1:60596 3:22875, mount,
+         cut 3:26037, write 6, mount, fail 0:42373, cut 8:37872, write 8, mount, discard 26+5, cut 3:39046, write 6,
+         mount, cut 5:61149, write 13, fail 8:791, mount, fail 3:20915, cut 6:63829, write 10, mount",
+    );
+}
+
+/// A block fails on a full device over NOR while mounts are cut. The only room that is left is in a block that a mount
+/// found open.
+#[test]
+fn a_block_found_open_is_the_only_room() {
+    assert_holds(
+        "nor block-bytes=16384 blocks=12 banks=2
+         nor-page slots=21 page-bytes=512 policies=watermark:3:4/fifo/single/none/proactive:0.05:0.5:0.01
+         logical-pages=168 endurance=100 seed=7732088541476368980",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         162 163 164 165 166 167 26, fail 0:50587, cut 19:19898, write 28, mount, write 8, mount, cut 15:15272, write
+         14, cut 9:56161, mount, mount, write 11",
+    );
+}
