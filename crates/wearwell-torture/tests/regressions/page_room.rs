@@ -427,8 +427,8 @@ fn a_page_fades_behind_a_mount_without_room() {
     );
 }
 
-/// Mounts are cut one after the other while they copy. A mark that cannot be read makes each rescue take a segment more,
-/// until none is left.
+/// Mounts are cut one after the other while they copy. A mark that cannot be read makes each rescue take a segment
+/// more, until none is left.
 #[test]
 fn marks_save_segments_where_mounts_are_cut() {
     assert_holds(
@@ -443,8 +443,8 @@ fn marks_save_segments_where_mounts_are_cut() {
     );
 }
 
-/// A device is mounted read-only, since there is no room for a rescue. What it serves has faded, and another copy lies in
-/// a segment whose erase was cut.
+/// A device is mounted read-only, since there is no room for a rescue. What it serves has faded, and another copy lies
+/// in a segment whose erase was cut.
 #[test]
 fn a_read_only_device_reads_what_an_erase_has_left() {
     assert_holds(
