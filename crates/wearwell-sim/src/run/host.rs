@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use wearwell::{FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{Class, FtlError, Lpn, SECTOR_BYTES, Sectors, WriteHint};
 
 use super::Progress;
 use super::clock::Clock;
@@ -500,8 +500,11 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             // The reader of traces refuses a number of pages beyond 32 bits.
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
             Op::EndSegment => {
-                // The class of a handle has the handle's number.
-                self.ftl.end_segment_of(u8::try_from(request.stream).unwrap_or(0));
+                // The class of a handle has the handle's number, so a greater number has no segment.
+                let class = u8::try_from(request.stream).ok().filter(|&class| usize::from(class) < Class::COUNT);
+                if let Some(class) = class {
+                    self.ftl.end_segment_of(class);
+                }
                 Ok(())
             }
             // The mount was done before the host existed.

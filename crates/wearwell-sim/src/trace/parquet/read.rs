@@ -104,10 +104,17 @@ fn may_hold(group: &RowGroupMetaData, place: Option<usize>, wanted: &str) -> boo
             let (least, most) = (of.min_opt().map(ByteArray::data), of.max_opt().map(ByteArray::data));
             least.is_none_or(|least| least <= wanted.as_bytes()) && most.is_none_or(|most| wanted.as_bytes() <= most)
         }
-        (Statistics::Int64(of), Ok(wanted)) => {
-            of.min_opt().is_none_or(|&least| least <= wanted) && of.max_opt().is_none_or(|&most| wanted <= most)
-        }
+        (Statistics::Int64(of), Ok(wanted)) => may_hold_number(of.min_opt().copied(), of.max_opt().copied(), wanted),
         // Other statistics are not compared, and the rows decide.
+        _ => true,
+    }
+}
+
+/// False if the least and the greatest number of a row group say that it holds no `wanted` one. The ends of unsigned
+/// numbers are in the order of these, and so may seem to be the wrong way round. Then they say nothing.
+pub(super) fn may_hold_number(least: Option<i64>, most: Option<i64>, wanted: i64) -> bool {
+    match (least, most) {
+        (Some(least), Some(most)) if least <= most => least <= wanted && wanted <= most,
         _ => true,
     }
 }

@@ -10,6 +10,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
+use super::read::may_hold_number;
 use super::write::{ParquetWriter, column};
 use crate::request::{Op, Request};
 use crate::trace::{Batch, Trace, TraceError, TraceFormat, convert_to_parquet, open, open_device, scan};
@@ -80,6 +81,14 @@ fn damage(path: &Path, group: usize) {
         file.seek(SeekFrom::Start(start)).expect("sought");
         file.write_all(&vec![0xff; length as usize]).expect("damaged");
     }
+}
+
+#[test]
+fn the_ends_of_unsigned_numbers_may_seem_the_wrong_way_round() {
+    assert!(may_hold_number(Some(3), Some(5), 4) && !may_hold_number(Some(3), Some(5), 6));
+    // From 3 to 2^63 + 1.
+    assert!(may_hold_number(Some(3), Some(i64::MIN + 1), 6));
+    assert!(may_hold_number(None, Some(5), 6), "an end that is not known says nothing");
 }
 
 #[test]
