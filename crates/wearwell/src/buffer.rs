@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES};
-use crate::ftl::{BlockDevice, FtlError, Lookup};
+use crate::ftl::{BlockDevice, FtlError};
 use crate::losses::Losses;
 use crate::pieces::Piece;
 use crate::stats::Stats;
@@ -144,13 +144,16 @@ impl Partial {
 /// when the page leaves the buffer, mostly because of another request. That request goes on, reads of the page fail
 /// from then on, and the next flush fails. (Reading the rest when the first part arrives would find the loss earlier.
 /// It would cost a read of flash for every page that becomes complete in the buffer.)
-pub(crate) trait Buffered: BlockDevice + Lookup {
+pub(crate) trait Buffered: BlockDevice {
     fn buffer(&mut self) -> &mut WriteBuffer;
 
     /// A page of working memory for a host command; empty if bytes are only counted.
     fn scratch(&mut self) -> &mut Vec<u8>;
 
     fn counters(&mut self) -> &mut Stats;
+
+    /// Where a page lies; none if it is unmapped. A map on flash would have to read for that, and may fail.
+    fn find_page(&mut self, lpn: Lpn) -> Result<Ppn, FtlError>;
 
     /// Reads a mapped page.
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError>;
@@ -206,7 +209,7 @@ pub(crate) trait Buffered: BlockDevice + Lookup {
     /// then the buffer has nothing newer of it, and would mix the two at the next flush.
     #[cold]
     fn drop_if_written(&mut self, lpn: Lpn, data: &[u8]) {
-        let at = self.lookup(lpn);
+        let Ok(at) = self.find_page(lpn) else { return };
         if !at.is_some() || self.buffer().find(lpn).is_none() {
             return;
         }
@@ -260,7 +263,7 @@ pub(crate) trait Buffered: BlockDevice + Lookup {
     }
 
     fn merge_around(&mut self, entry: &Partial, page: &mut [u8]) -> Result<(), FtlError> {
-        let old = self.lookup(entry.lpn);
+        let old = self.find_page(entry.lpn)?;
         // An entry that is complete needs no old content, not even if that is lost.
         if old.is_some() && !self.buffer().is_complete(entry) {
             self.counters().merge_reads += 1;
@@ -277,7 +280,7 @@ pub(crate) trait Buffered: BlockDevice + Lookup {
     /// Reads a piece of a page into `out`.
     fn read_piece(&mut self, piece: Piece, out: &mut [u8]) -> Result<(), FtlError> {
         self.counters().host_reads += 1;
-        let at = self.lookup(piece.lpn);
+        let at = self.find_page(piece.lpn)?;
         let mut result = Ok(());
         if !at.is_some() {
             out.fill(0);

@@ -34,6 +34,10 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
         &mut self.merger_mut().store.stats
     }
 
+    fn find_page(&mut self, lpn: Lpn) -> Result<Ppn, FtlError> {
+        Ok(self.merger().index.map().lookup(lpn))
+    }
+
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
         // At its place lies the record of the loss, which would read as zeros.
         if self.merger().index.lost().contains(lpn) {

@@ -66,7 +66,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
         let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
         // Nothing on flash can come back, so there is nothing to record.
-        if !self.lookup(lpn).is_some() && !is_lost && !self.has_failed_writes {
+        if !self.find_page(lpn)?.is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // Only now: had a step before this failed, reads would still come from the buffer.
         self.buffer.drop_superseded(lpn);
         // The page is looked up only now, because making room may have moved it.
-        let old = self.lookup(lpn);
+        let old = self.find_page(lpn)?;
         let alloc = &mut self.cleaner.alloc;
         if old.is_some() {
             alloc.discard(lpn, old)?;
@@ -102,7 +102,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             self.cleaner.retire_failing()?;
             self.cleaner.alloc.writable()?;
             // A segment that was retired may have held the page.
-            let at = self.lookup(lpn);
+            let at = self.find_page(lpn)?;
             if !at.is_some() {
                 return Ok(());
             }
@@ -117,7 +117,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[cold]
     fn read_spare(&mut self, lpn: Lpn, page: &mut [u8]) -> Result<(), FtlError> {
         // Spec P17.
-        for at in self.cleaner.spares_of(lpn, self.lookup(lpn)) {
+        let of = self.find_page(lpn)?;
+        for at in self.cleaner.spares_of(lpn, of) {
             if self.cleaner.alloc.log_mut().holds(at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
             }
@@ -194,6 +195,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
 
     fn counters(&mut self) -> &mut Stats {
         self.cleaner.alloc.stats_mut()
+    }
+
+    #[inline]
+    fn find_page(&mut self, lpn: Lpn) -> Result<Ppn, FtlError> {
+        self.cleaner.alloc.lookup(lpn)
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
