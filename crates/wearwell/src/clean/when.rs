@@ -8,8 +8,8 @@ const URGENT_BELOW: u32 = 2;
 pub(crate) enum Supply {
     /// One or none. Cleaning ignores the policies of when and which, and only a copy opens a segment.
     Urgent,
-    /// Two. The host may open one of them, and nothing else takes one: wear leveling waits, and discards are written to
-    /// flash before anything is cleaned.
+    /// Two. The host or a copy may open one of them. Wear leveling waits, and discards are written to flash before
+    /// anything is cleaned.
     Scarce,
     /// More.
     Enough,

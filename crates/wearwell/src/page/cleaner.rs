@@ -69,8 +69,8 @@ struct Batch {
 /// Frees segments: in the foreground as host pages need them, and in the background.
 ///
 /// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. Before a
-/// page of the host's is given a class, the cleaner has [made a slot](Self::keep_up) for it. What is written from then
-/// on only takes slots.
+/// page of the host's is given a class, the cleaner has [made a slot](Self::keep_up) for it. It makes another one only
+/// if a segment fails.
 #[derive(Debug)]
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     pub(super) alloc: Allocator<L, P, M, V, W>,
@@ -200,7 +200,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     pub(super) fn make_slot(&mut self) -> Result<(), FtlError> {
         for _ in 0..=self.alloc.shape().segments {
             if self.alloc.has_slot()? {
-                return Ok(());
+                // A block that cannot even be retired may have been found.
+                return self.alloc.writable();
             }
             if !self.gain()? {
                 break;

@@ -187,7 +187,8 @@ pub enum Wanted {
 pub trait ClassPlacement: Debug {
     /// Class of a page the host writes.
     fn host(&mut self, write: HostWrite<'_>) -> Class;
-    /// Class of a page that cleaning moves.
+    /// Class of a page that cleaning moves. It is asked again for a page that found no slot, which is so only where
+    /// segments fail.
     fn copied(&mut self, copy: Copied) -> Class;
     /// Most of these pages will be written or copied soon. A policy reads what it keeps of them, so that the cache
     /// misses overlap, and behaves the same.

@@ -128,11 +128,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for (seg, _) in others {
             self.recycler.merger.store.release(seg)?;
         }
-        self.supersede_unmarked(&mut suspects, recovery);
-        self.clear_dead(recovery)?;
-        self.record_missing(recovery)?;
-        // Spec B12.
-        self.rescue(&suspects, recovery)?;
+        self.supersede_unmarked(&mut suspects, recovery)?;
+        // Without room for that, no other logical block may get a greater commit.
+        if recovery.refused.is_none() {
+            self.clear_dead(recovery)?;
+            self.record_missing(recovery)?;
+            // Spec B12.
+            self.rescue(&suspects, recovery)?;
+        }
         recovery.report.read_only = recovery.refused.is_some();
         if recovery.report.read_only {
             return Ok(());
@@ -163,15 +166,16 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         }
     }
 
-    /// Puts the logical blocks of undone merges first that could neither be erased nor marked bad. As soon as another
+    /// Merges the logical blocks of undone merges that could neither be erased nor marked bad. As soon as another
     /// logical block has a greater commit, a mount believes such a merge, so a greater one of its own comes before that
-    /// (Spec B12.1).
-    fn supersede_unmarked(&self, suspects: &mut Vec<Lbn>, recovery: &Recovery) {
+    /// (Spec B12.1). One that is dead gets it in [`clear_dead`](Self::clear_dead), before the others.
+    fn supersede_unmarked(&mut self, suspects: &mut Vec<Lbn>, recovery: &mut Recovery) -> Result<(), FtlError> {
         let unmarked = recovery.undone().filter(|merge| self.recycler.merger.store.is_unmarked(merge.seg));
-        for lbn in unmarked.filter_map(|merge| merge.lbns(self.map()).next()) {
-            suspects.retain(|&suspect| suspect != lbn);
-            suspects.insert(0, lbn);
-        }
+        let unmarked: Vec<Lbn> = unmarked.filter_map(|merge| merge.lbns(self.map()).next()).collect();
+        let (dead, others): (Vec<Lbn>, Vec<_>) = unmarked.into_iter().partition(|lbn| recovery.dead.contains(lbn));
+        recovery.dead.sort_by_key(|lbn| !dead.contains(lbn));
+        suspects.retain(|lbn| !others.contains(lbn));
+        self.rescue(&others, recovery)
     }
 
     /// Empties log blocks with a page that a commit has passed over: if the commit decays, the page would count again
@@ -451,6 +455,10 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             };
             let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless()).filter(is_stale);
             let headless = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg);
+            // One that was erased with others since may be in use again.
+            let is_kept =
+                |seg: &Seg| recovery.stale.iter().any(|(stale, needed_by)| stale == seg && needed_by.is_some());
+            recovery.idle.retain(is_kept);
             let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
             // It is erased here, and must not be a second time.
             recovery.stale.retain(|&(stale, _)| stale != seg);

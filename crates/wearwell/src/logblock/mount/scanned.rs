@@ -18,9 +18,10 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// The logical blocks that its tags name, page by page.
+    /// The logical blocks that its tags name, page by page. What is damaged on flash may name one beyond the last.
     pub(super) fn lbns(&self, map: &BlockMap) -> impl Iterator<Item = Lbn> {
-        self.tags.iter().filter_map(|tag| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None })
+        let named = |tag: &TagRead| if let TagRead::Tag(tag) = tag { Some(map.split(tag.lpn).0) } else { None };
+        self.tags.iter().filter_map(named).filter(|lbn| lbn.0 < map.blocks())
     }
 
     /// A tag with the block's own erase count.

@@ -87,7 +87,7 @@ impl<L: Log, P, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, 
 
 impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     /// Writes a page of the host's as the newest of `lpn`, into the class that takes what is meant for `wanted`. False
-    /// if the program failed, or if no segment is left that could be opened. Then the page needs another slot.
+    /// if the program failed, or if only cleaning can give a slot. Then the page needs another one.
     #[inline(always)]
     pub(in crate::page) fn put_wanted(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<bool, FtlError> {
         match self.find_slot(wanted, Purpose::Host)? {

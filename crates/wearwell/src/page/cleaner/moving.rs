@@ -29,7 +29,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 break;
             }
             let ended = self.move_batch(victim, reason, found);
-            // What was moved is counted at once, however the batch has ended.
+            // What was moved before the end of the batch is counted, also if it ended early.
             if self.batch.moved > 0 {
                 cursor = self.batch.slots[self.batch.moved - 1] + 1;
                 moved += self.count_copies(cursor);
@@ -203,7 +203,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                     alloc.move_run(victim, &[slot], &[lpn], to)?;
                     alloc.close_if_full(class)?;
                     alloc.note_turn(class);
-                    if rest != Rest::Nothing {
+                    if rest == Rest::Nothing {
+                        // Only now: with no slot for the record, the page may be readable the next time.
+                        let is_new = alloc.index_mut().lost_mut().note(lpn);
+                        alloc.stats_mut().lost_pages += u64::from(is_new);
+                    } else {
                         tell_moved(&mut self.alloc, &self.discards, victim, &[lpn]);
                     }
                     return Ok(());
@@ -212,10 +216,6 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
                 Err(ErrorKind::Uncorrectable) => {
                     let Some(next) = rests.next() else { return Err(FtlError::Chip(ErrorKind::Uncorrectable)) };
                     rest = next;
-                    if rest == Rest::Nothing {
-                        let is_new = alloc.index_mut().lost_mut().note(lpn);
-                        alloc.stats_mut().lost_pages += u64::from(is_new);
-                    }
                 }
                 Err(error) => return Err(FtlError::Chip(error)),
             }
