@@ -378,3 +378,24 @@ fn a_rescue_in_front_of_a_revived_segment() {
          flush, cut 8:33151, write 0, write 4+2, cut 6:44149, write 2, mount, mount",
     );
 }
+
+/// The mark of a rescue has a count in place of a page's number. Taken for that page, it was served, or what it seemed
+/// to hold was lost.
+#[test]
+fn a_mark_is_no_page_of_a_small_device() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=17 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=6 endurance=100000 seed=1958335098728321369",
+        "write 0 1 2 3 4 5 3 1 1 4 0 0 0, discard 3+3, write 5 0 0 0+4 4 0 1 0 0 3 0 0 0 3 0 3+3 0+4 3 0 0 0+6,
+         discard 3+3, write 0 5 0+2 0 0 1 0 0 0 3 0 5 0 0 5 0, discard 1+4, write 3 1 0 0 5 3 0 2 5, discard 0+3,
+         write 0 0 0 2 0 0 4 1 0 2 4, discard 5, write 0 4 3 0 0 0 0 0 0 2 0 0 5 5 5 3 3+3 1 4 4+2 0 3 2 0 4 0 3 4+2 3
+         4 0 2 0 5, discard 3+2, write 3 0, cut 3:36171, write 4, mount, cut 0:43214, write 5, mount, write 0, cut
+         0:32070, write 5, mount, cut 2:11978, write 0, mount, cut 1:38288, write 2, mount, write 5, discard 3+3,
+         write 2 0 2 0 4 4+2 0 0 0 2 0 4 0 4 0, fail 5:39328, write 0+4, fail 3:21905, write 0+6 0 2 0 0 0 4 2,
+         discard 0+3, write 0 0 4, discard 0+5, write 2 0, clean 6, write 4 0+4 0 3 0 0, cut 2:63666, write 0, decay
+         2, mount, write 0 0 5 0, decay 7, discard 4+2, decay 3, write 1 0 4 2 3 0 2 1, discard 2+4, write 0 2 2 5,
+         discard 0+5, write 0 0 4 5 0 5 4, discard 0+2, write 0, fail 1:28059, clean 2, write 0 0 3 0 3+2 2 0 0 3 0 0
+         2, cut 7:15891, write 0+2, decay 30559, fail 2:18963, mount, write 0, verify",
+    );
+}
