@@ -211,7 +211,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                     newest: scanned.newest,
                     programmed,
                 };
-                // Rule 4.
+                // Spec B10.
                 let is_lost = matches!(tag, TagRead::Tag(tag) if tag.kind == Content::Lost);
                 let undone = is_undone && (is_lost || page >= commit_group);
                 let is_commit = matches!(tag, TagRead::Tag(tag) if tag.role.is_commit());

@@ -120,7 +120,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         self.add_blank(&suspects, recovery);
         let is_needed = |&(_, lbn): &(Seg, Option<Lbn>)| lbn.is_some_and(|lbn| suspects.contains(&lbn));
         let (needed, others): (Vec<_>, Vec<_>) = recovery.stale.iter().copied().partition(is_needed);
-        // Rule 1: a cut in one of these erases must not be followed by a mount that still finds the mark.
+        // Spec B7: a cut in one of these erases must not be followed by a mount that still finds the mark.
         if !recovery.stale.is_empty() {
             self.recycler.merger.store.prepare()?;
         }
@@ -399,7 +399,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             return Ok(());
         }
         self.recycler.merger.store.prepare()?;
-        // Rule 6.
+        // Spec B11.
         let appended = recovery.appended.map(|at| self.segment_of(at));
         let may_fade = recovery.records.iter().any(|records| Some(records.seg) == appended);
         for lbn in recovery.dead.clone() {

@@ -46,7 +46,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let is_merge = self.is_merge(seg, recovery)?;
             if !is_merge {
                 recovery.doubted.push(commit.lbn);
-                // Rule 2.
+                // Spec B12.6.
                 recovery.fragile.extend(self.group_of(last_page));
             }
             let what = if is_merge { Block::Undone } else { Block::Doubtful };

@@ -11,61 +11,8 @@
 //! If a page fades between the moment it is found and its rescue, the mount begins anew without it, as after another
 //! cut: nothing older has been erased. Log blocks found after a cut are not continued.
 //!
-//! # Rules
-//!
-//! One recovery serves all schemes. It is cut itself, again and again, so that it holds to these:
-//!
-//! 1. The mark of a clean shutdown is erased before anything else is programmed or erased, by a mount too: a mount that
-//!    finds it takes every block that reads as erased for a good one. `erase` asserts it.
-//! 2. *Fragile* are all pages that a cut may have hit: the block of the last commit; of what was appended, the group
-//!    with the greatest number, that of the last page that is no padding, and every group that is not full or has an
-//!    unreadable page; the group of a commit that is not believed; all of a merge whose commit cannot be read, since
-//!    its erase may have been cut; and either one of a page and its copy. The last pages of a shared log block that
-//!    count though no data block has them are fragile, too: an earlier cut may have hit them, and their copies have
-//!    decayed. If one of these cannot be read when it is to be copied it has faded, and is not lost. Every logical
-//!    block of which one was chosen is merged before anything is served. The merges of a mount append nothing, so that
-//!    a mount behind a cut in them finds the same groups.
-//! 3. Until the rescue is over, all stays that is needed if the last commit fades: the older data blocks of its logical
-//!    block, and every log block, also one that was completed and so is a data block itself. Any of them may be
-//!    half-erased and show nothing of it; then the block behind it lasts. So a mount that finds an older data block
-//!    merges twice, and what it has found is erased only behind the second commit: that one shows that the first lasts.
-//!    Behind a cut the next mount counts data blocks. Between the oldest and the last only whole ones count: others may
-//!    be merges that a cut has hit, and that were believed once. A block without a commit and without a head does not
-//!    count either: an erase may have left it of a merge that was newer than all that is there. But with few free
-//!    blocks it counts beside two others: without that, merges that are cut again and again would use up the rest. Of
-//!    three, the last goes if it was no log block and that before it is whole: either it shows that the one before it
-//!    lasts, or it is the first merge of a mount that was cut, and nothing has been erased for it. One with an
-//!    unreadable page is not whole, though nothing was ever programmed there: it would not count without the last. Of
-//!    four or more, the last but one lasts, also if the last does not count, and what is older is not needed. So
-//!    repeated cuts do not use up the free blocks. A data block loses its commit before its head: a log block that was
-//!    written in order, and is older than all commits, may be one of them, and counts as one. What is erased before the
-//!    merges is none of these commits, since the next mount will not find it.
-//! 4. Of a cut merge, the pages in front of the commit's group are as good as their originals; those of the group only
-//!    if they last. An original that is left counts first. Where none is, the page of the merge is newer than all that
-//!    is left, also if the merge only seems to be cut, because a page of it has decayed. The page with the commit has
-//!    lost the number of its original, so only its data tells whether that is left. If it is, the page counts only
-//!    where no other copy is, and so does any record of a loss. If a page of the merge was chosen, or the block may not
-//!    be erased at once (rule 7), its logical block is merged first: its commit counts again behind a greater one.
-//! 5. Logical blocks with pages in a block whose head cannot be read are merged before anything is served. So nothing
-//!    of such a block was flushed or served if only its first group was programmed, and it goes first, as a cut merge
-//!    does. It also goes first if each page of it has a copy elsewhere that no cut can have hit: it may be a cut merge
-//!    whose erase was cut, again and again. If a cut may have hit the copies as well, it stays until fewer than two
-//!    segments are free. But no such block goes before a cut merge that has read it, or the merge with the last commit,
-//!    which may fade: without what it has read, that would count. If more was programmed, the head is gone because of
-//!    an erase, or has decayed. It was an erase if the head reads as erased, and the block goes. Otherwise it stays as
-//!    long as there is room: if no segment is free for the rescue, the one of which most is gone goes. A primary block
-//!    may lack its head, so half-erased merges look like replaced ones; one of those that have nothing alone gives way
-//!    where no segment is free.
-//! 6. An erase that is cut may leave any part of a block. So before a block is erased something elsewhere says that
-//!    nothing in it counts: a commit, copies of what it held, or a record. If that record may fade, a commit comes
-//!    first.
-//! 7. A merge whose commit cannot be read was cut, or that commit has decayed. Of one that was cut all sources are
-//!    there, so it goes first. If a page of it is in no block to be trusted, it stays until the rescue is over, or, if
-//!    two others of them have all that it holds, until fewer than two segments are free. If the commit is there and its
-//!    group is whole, and no older commit is beside it, no cut was there: what is gone has decayed. The newest merge of
-//!    a logical block without a readable commit stays as long as two segments are free: it may have been served, and
-//!    what it was copied from may fade. As long as it is there, its logical block is merged.
-//! 8. Where pages are missing from a data block, its commit says how many are there. If fewer are, an erase has begun.
+//! One recovery serves all schemes, and is cut itself, again and again. Its rules are B1 to B14 in `docs/SPEC.md`,
+//! which the code cites. The book says why they are so (`docs/src/design/block-mapping.md`).
 
 mod capacity;
 mod choose;
