@@ -32,7 +32,7 @@
 //! A driver has six functions. [`Nand`] says what each may assume and must promise. `examples/array_driver.rs` is a
 //! complete driver for an array:
 //!
-//! ```ignore
+//! ```
 #![doc = include_str!("../examples/array_driver.rs")]
 //! ```
 //!
