@@ -43,6 +43,9 @@ impl From<MountReport> for ww_mount_report {
 type Done<T = ()> = Result<T, Error<ErrorKind>>;
 
 /// A disk, whatever its engine.
+///
+/// It is a trait of its own because [`Disk`] is a type for each engine, and the trait that engines have in common
+/// (`BlockDevice`) counts in sectors and has only the kind of a driver's error.
 pub(crate) trait AnyDisk {
     fn read(&mut self, page: u32, data: &mut [u8]) -> Done;
     fn write(&mut self, page: u32, data: &[u8]) -> Done;
