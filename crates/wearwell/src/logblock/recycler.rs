@@ -19,8 +19,8 @@ const WEAK_BLOCKS: usize = 8;
 
 /// Makes room, and does what is due.
 ///
-/// Invariant: three segments, or up to five, are free when a log block has been opened ([`Merger::reserve`]);
-/// [`keep_up`](Self::keep_up) restores them.
+/// Invariant: when a log block has been opened, three segments are free, and up to four more that are held back for
+/// failures ([`Merger::reserve`]). [`keep_up`](Self::keep_up) restores them.
 #[derive(Debug)]
 pub(super) struct Recycler<M, P> {
     pub(super) merger: Merger<M, P>,

@@ -1,7 +1,8 @@
 //! The allocator: which open segment a page goes to, and how segments are opened, filled and closed.
 //!
-//! `filling` has how their slots are filled, `closing` how they are closed before they are full, `continuing` how those
-//! that a mount found open are filled up, and `erase` how they are erased and retired.
+//! `placing` has what the placement is asked and told, `filling` how slots are filled, `closing` how segments are
+//! closed before they are full, `continuing` how those that a mount found open are filled up, and `erase` how they are
+//! erased and retired.
 
 mod closing;
 mod continuing;

@@ -20,7 +20,7 @@
 //!
 //! Each file except the last five owns its state and calls only files below it in this list: host commands call the
 //! cleaner, the cleaner calls the discard map and the allocator, and the allocator calls the index and the log. Before
-//! a host page is written, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
+//! a host page is given a class, the cleaner makes a slot for it. Nothing below the cleaner cleans by itself.
 
 mod allocator;
 mod checkpoint;
