@@ -39,7 +39,7 @@ impl<M: Pages, P: Probe> Buffered for BlockFtl<M, P> {
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        // At its place lies the record of the loss, which would read as zeros.
+        // The map may name the record of the loss, which would read as zeros.
         if self.merger().index.lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
         }
@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         self.merger_mut().store.stats.host_pages += 1;
         let stream = self.stream_of(hint);
         self.put_whole(lpn, data, stream).inspect_err(|_| self.drop_if_written(lpn, data))?;
-        // Not before: until then the buffer has what is read.
+        // The buffer is not dropped before: if the write fails, reads still come from it.
         self.buffer.drop_superseded(lpn);
         Ok(())
     }
@@ -162,7 +162,7 @@ impl<M: Pages, P: Probe> BlockDevice for BlockFtl<M, P> {
         }
         // No record of dead blocks outlives a run of the engine (docs/src/design/discards.md).
         self.merger_mut().forget_records()?;
-        // One stays free beside the mark. Should the mark's erase fail, a merge has still a place.
+        // One stays free beside the mark. If the mark's erase fails, a merge still has a place.
         if self.merger().store.free_segments() > 1 { self.merger_mut().store.leave_mark() } else { Ok(()) }
     }
 }

@@ -232,7 +232,8 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         fragile: &mut Fragile,
     ) -> Result<(), ErrorKind> {
         let known_lost = self.index.lost().contains(lpn);
-        // At `from` lies the record of the loss, or nothing: a mount also finds pages lost of which no copy is left.
+        // The record of the loss lies at `from`, or nothing does, since a mount also finds pages lost of which no copy
+        // is left.
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
         } else if role == Role::Plain {
@@ -279,8 +280,8 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         self.release_logs_of(lbn, None)
     }
 
-    /// Erases every log block of a logical block but for `except`, the one written last coming last: should the power
-    /// fail, older pages must not be all that is left.
+    /// Erases every log block of a logical block but for `except`. The one written last is erased last: if the power
+    /// fails, older pages must not be all that is left.
     fn release_logs_of(&mut self, lbn: Lbn, except: Option<LogId>) -> Result<(), FtlError> {
         loop {
             let owned = self.index.logs().all().filter(|&(id, log)| log.owner == Some(lbn) && Some(id) != except);

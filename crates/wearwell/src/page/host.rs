@@ -79,7 +79,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if let Some(part) = self.cleaner.discards.part_for(lpn) {
             self.cleaner.begin_discard(part)?;
         }
-        // Only now: had a step before this failed, reads would still come from the buffer.
+        // The buffer is not dropped before: if a step above fails, reads still come from it.
         self.buffer.drop_superseded(lpn);
         // The page is looked up only now, because making room may have moved it.
         let old = self.find_page(lpn)?;

@@ -172,7 +172,7 @@ impl<N: Nand> PagedFtl<N> {
             let Some(&(lpn, slot)) = self.victims.get(job.next) else { break };
             let at = self.store.slots.page(job.victim, slot);
             self.weigh(lpn, at)?;
-            // Only now: if the page could not be moved, the next step looks at it again.
+            // This comes last: if the page could not be moved, the next step looks at it again.
             if let Some(job) = &mut self.job {
                 job.next += 1;
             }

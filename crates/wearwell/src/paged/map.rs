@@ -367,7 +367,7 @@ impl Map {
         store.gain(at);
         let old = core::mem::replace(&mut self.directory[part as usize], at);
         store.lose(old);
-        // Not before the program: until then only the cache knows these places.
+        // The cache forgets these places only now: until the program only the cache knew them.
         self.cache.remove(&self.covered(part));
         self.loaded = Some(part);
         Ok(())

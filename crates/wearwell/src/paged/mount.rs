@@ -6,11 +6,11 @@
 //! pages with greater numbers.
 //!
 //! A cut can have hit one page only: the one with the greatest number of all, if nothing was programmed behind it in
-//! its segment. It may read well now and fail later. So may what failed programs have left, and the numbers before are
-//! those of such tries. They are the *suspects*, and the tables are made as if they were not there. That is the state
-//! that the first try began with, and nothing was erased since that belongs to it: before a segment becomes free, a
-//! translation page that is the last of all gets padding behind it ([`Map::secure`](super::map::Map)). So what is free
-//! in this state is free whether the suspects last or fade.
+//! its segment. It may read well now and fail later. The same holds for what failed programs have left, and the numbers
+//! before are those of such tries. They are the *suspects*, and the tables are made as if they were not there. That is
+//! the state that the first try began with, and nothing was erased since that belongs to it: before a segment becomes
+//! free, a translation page that is the last of all gets padding behind it ([`Map::secure`](super::map::Map)). So what
+//! is free in this state is free whether the suspects last or fade.
 //!
 //! If all of them fade, the page before them will look like one. If that is a translation page, all is then as it was
 //! before it. So until the suspect is copied, only empty segments are taken, and there are enough of these.

@@ -117,7 +117,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         if comes_back {
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
         }
-        // Not before: if this has failed, the next flush tries again.
+        // The discards stay dirty until here: if a step before has failed, the next flush tries again.
         if !self.index.shares_logs() {
             self.discards.settle(lbn);
         }
@@ -168,7 +168,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
                 Err(error) => self.store.put_back(seg, error)?,
             }
         }
-        // Not before: until the new record stands, only the old ones say that these blocks are dead.
+        // The old records are erased only now: until the new one stands, only they say that these blocks are dead.
         let old = self.dead.set_records(records);
         old.map_or(Ok(()), |(seg, _)| self.store.release(seg))
     }

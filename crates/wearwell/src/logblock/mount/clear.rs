@@ -28,7 +28,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             used[scanned.seg.index()] && !matches!(self.recycler.merger.store.used(scanned.seg), Use::Data(_))
         };
         let mut logs: Vec<&Scanned> = recovery.scanned.iter().filter(is_log).collect();
-        // The one written last becomes the current one of its logical block.
+        // The log block that was written last becomes the current one of its logical block.
         logs.sort_by_key(|scanned| (scanned.newest, scanned.what.is_trusted()));
         self.recycler.merger.index.make_room(logs.len() as u32);
         for scanned in logs {
@@ -46,12 +46,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let in_order = (first..).zip(&scanned.tags).take_while(|&(place, tag)| is_at(tag, place)).count() as u32;
         let held = scanned.tags[..scanned.programmed() as usize].iter().map(|tag| match tag {
             TagRead::Tag(tag) if tag.lpn.0 < self.map().logical_pages() => tag.lpn,
-            // Nobody looks for this page, but its place is taken.
+            // No map points to this page, but its place is taken.
             _ => Lpn(first),
         });
         let held = held.collect();
-        // It may have room that a cut has made useless, or a superseded page that a cut has hit and that fades later.
-        // That may have been an earlier cut: nothing tells which page it was.
+        // After a cut the block takes no more. A cut may have made its room useless, or have hit a superseded page that
+        // fades later. The cut may have been an earlier one, and nothing tells which page it has hit.
         let continues = recovery.continues && scanned.what.is_trusted();
         let id = self.recycler.merger.index.found_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
         self.recycler.merger.store.use_as_log(scanned.seg, id);
@@ -72,9 +72,9 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for scanned in &recovery.scanned {
             let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
             self.note_programmed_tags(lbn, &scanned.tags);
-            // Which pages were being programmed is not known: after a cut, none are.
+            // Nothing tells which page was being programmed when a cut came. So no place is programmed after one.
             if !recovery.continues {
-                // Asked before the block is closed, behind which none has room.
+                // This is asked before the block is closed, since a closed block has no room.
                 if self.recycler.merger.index.in_place().has_room(lbn) {
                     self.recycler.merger.store.suspect(scanned.seg);
                 }
@@ -91,8 +91,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         }
     }
 
-    /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time; but
-    /// first, what a cut may have hit is merged.
+    /// Gives every block its use. What holds nothing of use is erased, so that it is not believed another time. What a
+    /// cut may have hit is merged first, but for what has to be erased before that (Spec B13).
     pub(super) fn clear(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         // On a blank chip no count is known.
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;

@@ -27,7 +27,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
 
     /// Frees the blocks of a logical block of which nothing is left, or leaves that for later.
     pub(in crate::logblock) fn drop_if_empty(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        // In shared log blocks lie pages of others, so they cannot be erased: a flush records the discards.
+        // Shared log blocks hold pages of others and cannot be erased. A flush records the discards.
         let merger = self.merger_mut();
         if merger.index.shares_logs() || merger.index.map().mapped_in(lbn) > 0 {
             return Ok(());
@@ -51,7 +51,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
             self.record_discards(lbn)?;
         }
         let merger = self.merger_mut();
-        // Only now: `record_discards` may have found logical blocks of which nothing is left.
+        // This comes behind the loop: `record_discards` may have found logical blocks of which nothing is left.
         merger.record_dead()?;
         merger.pad()
     }
