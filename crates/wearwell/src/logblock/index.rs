@@ -147,6 +147,7 @@ impl BlockIndex {
 
     /// A page was programmed as the next one of a log block, and is the newest copy.
     pub(super) fn append(&mut self, id: LogId, lpn: Lpn) {
+        // This is the log block before the append, which moves `next`.
         let log = *self.logs.get(id);
         let (lbn, offset) = self.map.split(lpn);
         self.lost.forget(lpn);
@@ -163,6 +164,8 @@ impl BlockIndex {
     /// A discard record of a logical block was programmed as the next page of a log block.
     pub(super) fn append_record(&mut self, id: LogId, lbn: Lbn) {
         let at = self.logs.append(id, self.map.join(lbn, 0));
+        // The entry behind the last page of the logical block is that of its record. It counts as live, so that the log
+        // block is not recycled without it.
         let old = self.map.set_logged(lbn, self.shape.pages, at);
         self.count_stale(old);
         self.logs.get_mut(id).live += 1;
@@ -170,6 +173,7 @@ impl BlockIndex {
 
     /// A page that holds nothing was programmed as the next one of a log block.
     pub(super) fn append_pad(&mut self, id: LogId, lpn: Lpn) {
+        // No entry points to it, so `live` stays as it is.
         self.logs.append(id, lpn);
     }
 
@@ -179,6 +183,7 @@ impl BlockIndex {
         self.lost.forget(lpn);
         self.in_place.fill(lbn, offset);
         self.map.set_mapped(lpn, true);
+        // A page without an entry lies in its place in the data block.
         let old = self.map.set_logged(lbn, offset, Ppn::NONE);
         self.count_stale(old);
     }
@@ -245,6 +250,7 @@ impl BlockIndex {
     /// Moves a log block to a segment that holds its pages now, in this order. Returns the old segment.
     pub(super) fn move_log(&mut self, lbn: Lbn, id: LogId, seg: Seg, held: &[Lpn], copies: Copies) -> Seg {
         let old = self.logs.move_to(id, seg, held);
+        // This counts off what other log blocks held. The old segment is none any more, and `live` is set below.
         self.forget_overlay(lbn);
         let first = seg.0 * self.shape.pages;
         let mut in_order = 0;
@@ -340,6 +346,7 @@ impl BlockIndex {
     }
 
     fn found_logged(&mut self, lbn: Lbn, offset: u32, at: Ppn) {
+        // A page in its place in a data block needs no entry.
         if let Some(id) = self.logs.of_page(at) {
             self.map.set_logged(lbn, offset, at);
             self.logs.get_mut(id).live += 1;

@@ -160,6 +160,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     fn merge_partially(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
         let log = *self.index.logs().get(id);
         debug_assert!(log.is_prefix() && log.owner == Some(lbn));
+        // The copies go behind the pages that the log block has already, which are in their places.
         match self.copy_block(lbn, log.seg, log.next, MergeCause::Recycle, &mut Fragile::default()) {
             Ok(()) => {
                 self.store.stats.partial_merges += 1;
@@ -189,6 +190,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         let last = self.store.shape().pages - 1;
         // All pages before `from` are there: a log block that is completed has them in order.
         let mut held = from;
+        // The last place is programmed last, so that the commit stands only behind all others (Spec B9).
         for offset in from..=last {
             let lpn = self.index.map().join(lbn, offset);
             // The last logical block may end beyond the device.
@@ -203,7 +205,8 @@ impl<M: Pages, P: Probe> Merger<M, P> {
             if source.is_some() || self.index.lost().contains(lpn) {
                 self.copy_page(lpn, source, to, role, cause, fragile)?;
             } else if role != Role::Plain && M::TAGGED {
-                // The first page says that a merge fills the block, and the last is the commit: neither may be a gap.
+                // The first page says that a merge fills the block, and the last is the commit: neither may be a gap
+                // (Spec B8.3).
                 self.store.program_meta(to, &[], lpn, Content::Pad, role)?;
             } else {
                 // A gap, which the commit counts.
@@ -218,6 +221,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// were lost, and how many pages were programmed before it.
     fn commit_role(&self, lbn: Lbn, held: u32) -> Role {
         let complete = self.index.map().mapped_in(lbn) == self.index.map().pages_of(lbn);
+        // Spec B8.2: a mount counts the pages, and finds out whether an erase of the block has begun.
         if complete && !self.index.has_losses(lbn) { Role::Commit } else { Role::commit_with_gaps(held) }
     }
 

@@ -110,6 +110,7 @@ impl<M: Pages, P: Probe> Recycler<M, P> {
             if !self.is_behind() && !self.merger.has_dead() {
                 return Ok(false);
             }
+            // What follows programs and erases, so the mark of a clean shutdown goes first.
             self.merger.store.prepare()?;
             if !self.keep_up()? && !self.merger.reclaim_dead()? {
                 return Ok(false);

@@ -270,6 +270,7 @@ impl<M: Pages, P> BlockStore<M, P> {
 
     fn program_as(&mut self, at: Ppn, data: &[u8], lpn: Lpn, kind: Content, role: Role) -> Result<(), ErrorKind> {
         let erases = self.erases(self.segment_of(at));
+        // A program that fails has used up its number, because the page may be on flash all the same.
         let tag = Tag { lpn, seq: self.take_seq(), erases, kind, role };
         self.pages.program(at, data, &tag)
     }

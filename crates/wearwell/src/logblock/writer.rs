@@ -45,6 +45,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
             return Err(self.merger().store.worn_out());
         }
         let merger = self.merger_mut();
+        // The mark of a clean shutdown goes before anything is programmed (Spec B7).
         merger.store.prepare()?;
         merger.leave_condemned()?;
         // The next record of dead blocks will be newer than this page, and must not name its logical block any more.

@@ -62,7 +62,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         let (lbn, offset) = self.index.map().split(lpn);
         let at = self.store.page_in(seg, offset);
         // The last page of a primary block that was written in order says that nothing is missing. Pages in a
-        // replacement block would be older than this commit, and stale for a mount.
+        // replacement block would be older than this commit, and stale for a mount (Spec B10).
         let complete = offset + 1 == self.store.shape().pages
             && !self.index.map().has_overlay(lbn)
             && self.index.map().mapped_in(lbn) == offset
@@ -91,6 +91,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
             Err(error) => return self.give_up_log(id, error),
         }
         self.index.append_record(id, lbn);
+        // Both come behind the program. If it fails, the discards are still dirty, or a merge has made them durable.
         self.discards.settle(lbn);
         Ok(())
     }
@@ -99,6 +100,8 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     pub(super) fn program_discards(&mut self, lbn: Lbn, at: Ppn, role: Role) -> Result<(), ErrorKind> {
         let mut record = core::mem::take(&mut self.record);
         record.fill(0);
+        // The last record of a logical block is the only one that counts (Spec B11). So it names all unmapped pages,
+        // and not only those that were discarded since the one before.
         for (offset, lpn) in self.index.map().range(lbn).enumerate() {
             // `record` is empty where bytes are only counted.
             if M::STORES && !self.index.map().is_mapped(Lpn(lpn)) {

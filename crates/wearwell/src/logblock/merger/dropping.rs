@@ -69,6 +69,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// one, the logical block keeps a commit.
     pub(in crate::logblock) fn drop_block(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         debug_assert!(self.index.map().mapped_in(lbn) == 0);
+        // Spec B11.
         if self.store.has_unmarked()? {
             // It is dead until then, so that a record goes on saying it if there is no room.
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
@@ -112,7 +113,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         // Before the log blocks go, so that no entry points into an erased segment.
         self.index.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
-        // Spec B11.
+        // Spec B11. This is asked behind the erases, since one of them may have failed, and the mark with it.
         let comes_back = self.store.has_unmarked()?;
         if comes_back {
             self.merge_to(lbn, MergeCause::Upkeep, false)?;
@@ -198,6 +199,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// Erases what is dead, and then the records of it.
     pub(in crate::logblock) fn forget_records(&mut self) -> Result<(), FtlError> {
         while self.reclaim_dead()? {}
+        // The records go last: until then only they say that what an erase has left is dead.
         self.dead.set_records(None).map_or(Ok(()), |(seg, _)| self.store.release(seg))
     }
 }

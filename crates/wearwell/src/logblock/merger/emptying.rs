@@ -70,6 +70,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         for page in 0..self.index.logs().held(id).len() {
             let (lbn, offset) = self.index.map().split(self.index.logs().held(id)[page]);
             let at = self.store.page_in(seg, page as u32);
+            // The offset behind the last page is that of the discard record.
             let is_live = self.index.map().logged(lbn, offset) == at
                 || self.index.map().logged(lbn, self.store.shape().pages) == at;
             // Asked for each page anew, since the merges before have changed the map.

@@ -29,6 +29,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
             self.store.stats.migrations += 1;
             self.store.probe_mut().migrated(lbn.0, copies.pages, self.index.logs().get(id).migrations);
             self.store.release(old)?;
+            // All logged pages of the logical block are in the new segment, so nothing in its other log blocks counts.
             return self.release_logs_of(lbn, Some(id));
         }
         self.moving = held;
@@ -53,6 +54,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// a mount that finds a number newer than the old log block's knows that the copies are complete.
     fn copy_log(&mut self, lbn: Lbn, seg: Seg, held: &mut Vec<Lpn>) -> Result<Copies, ErrorKind> {
         let first = self.store.page_in(seg, 0).0;
+        // `held` has an entry for each page that was programmed, so its length is the next page.
         let next = |held: &Vec<Lpn>| {
             let role = if held.is_empty() { Role::LogHead } else { Role::Plain };
             (Ppn(first + held.len() as u32), role)

@@ -37,9 +37,10 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     /// Leaves the mark of a clean shutdown.
     pub(in crate::logblock) fn leave_mark(&mut self) -> Result<(), FtlError> {
         let seg = self.take(false)?;
-        // Pages that must not be programmed will still not bear it after the next start.
+        // Spec B14: pages that must not be programmed will still not bear it after the next start.
         let suspects = self.suspect.iter().any(|&suspect| suspect);
         let lpn = Lpn(u32::from(suspects));
+        // Spec B7: the mark has the greatest number, because `prepare` erases it before anything else is programmed.
         match self.program_meta(self.page_in(seg, 0), &[], lpn, Content::CleanMark, Role::LogHead) {
             Ok(()) => self.clean_mark = Some(seg),
             // Without a mark the next mount takes the device for cut.

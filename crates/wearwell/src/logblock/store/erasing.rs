@@ -25,7 +25,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
             self.free.remove(seg);
             debug_assert!(self.uses[seg.index()] == Use::Free);
             self.uses[seg.index()] = Use::Taken;
-            // What reads as erased after a power cut may be weak: it is erased again before it is used.
+            // Spec B14: what reads as erased after a power cut may be weak. It is erased again before it is used.
             if !self.suspect[seg.index()] || self.erase(seg)? {
                 return Ok(seg);
             }
@@ -93,6 +93,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     /// what the segment holds until it fades: so the command goes on, and writes what is newer elsewhere.
     #[cold]
     fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        // The table is first: if the mark fails, the segment is out of use nevertheless.
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
         // Counted anew: the segment may have been the only one with the least or the greatest count.
@@ -140,6 +141,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     /// A program in this segment, of which nothing is needed yet, did not succeed: it is given back.
     #[cold]
     pub(in crate::logblock) fn put_back(&mut self, seg: Seg, error: ErrorKind) -> Result<(), FtlError> {
+        // The failure is noted first, since `release` retires a segment that has failed and erases any other.
         let answer = self.note_failure(seg, error)?;
         self.release(seg)?;
         answer

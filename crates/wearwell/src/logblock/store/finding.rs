@@ -12,6 +12,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     /// Erases every good segment, and begins with all of them free. Erase counts begin at zero.
     pub(in crate::logblock) fn format(&mut self) -> Result<(), ErrorKind> {
         for seg in self.all() {
+            // A block that is marked bad is not erased, since the mark might go with what it holds.
             if self.pages.is_bad(seg)? {
                 self.uses[seg.index()] = Use::Bad;
                 continue;

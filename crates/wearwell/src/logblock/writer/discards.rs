@@ -36,6 +36,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
             merger.note_dead(lbn);
             return Ok(());
         }
+        // An erase would make the mark of a clean shutdown false, so the mark goes first.
         merger.store.prepare()?;
         merger.drop_block(lbn)
     }
@@ -53,6 +54,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
         let merger = self.merger_mut();
         // This comes behind the loop: `record_discards` may have found logical blocks of which nothing is left.
         merger.record_dead()?;
+        // The records of the loop lie in log blocks, where a later program may endanger them.
         merger.pad()
     }
 

@@ -14,6 +14,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
         // Each round programs the page, makes room, or loses a segment for good. So this ends.
         loop {
             if self.merger().index.map().is_nowhere(lbn) {
+                // A primary block takes a free segment as a log block does, so the reserve has to be left behind it.
                 self.make_room()?;
                 self.merger_mut().open_primary(lbn)?;
             }

@@ -48,6 +48,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
         {
             self.merger_mut().merge_log(owner, id)?;
         }
+        // Each round closes a log block, or fails if there is none. So this ends.
         while self.merger().index.logs().is_full() || !self.has_room_for_log() {
             self.recycler.reclaim_oldest()?;
         }
@@ -58,6 +59,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
 
     /// The shared log block that takes the next page of a stream. Merging is put off until there is no other way.
     pub(super) fn shared_log(&mut self, stream: u16) -> Result<LogId, FtlError> {
+        // Each round but the last closes a log block. So this ends.
         loop {
             if let Some(id) = self.open_shared_log(stream) {
                 self.merger_mut().index.note_stream(id, stream);
