@@ -66,7 +66,7 @@ impl Logs {
             holds: vec![Lpn(0); capacity as usize * pages as usize],
             by_seg: vec![NONE; segments as usize],
             current: vec![NONE; logical_blocks as usize],
-            // Taken from the end, so the lowest number is used first.
+            // Numbers are taken from the end, so the lowest one is used first.
             unused: (0..capacity).rev().collect(),
             limit,
             pages,

@@ -44,7 +44,7 @@ impl Bits {
         let (mut from, mut count) = (range.start, 0);
         while from < range.end {
             let to = range.end.min((from / 64 + 1) * 64);
-            // From 1 to 64 bits of a word, so neither shift reaches 64.
+            // These are 1 to 64 bits of a word, so neither shift reaches 64.
             let mask = (u64::MAX >> (64 - (to - from))) << (from % 64);
             count += (self.0[from as usize / 64] & mask).count_ones();
             from = to;

@@ -241,7 +241,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         let copied = if known_lost {
             Err(ErrorKind::Uncorrectable)
         } else if role == Role::Plain {
-            // Within the chip where it can: the tag goes along, with the role and the count of the other block.
+            // The chip copies by itself where it can. The tag goes along, with role and count of the other block.
             self.store.copy(from, to)
         } else {
             self.store.copy_as(from, to, lpn, role)

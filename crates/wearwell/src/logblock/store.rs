@@ -82,7 +82,7 @@ impl<M: Pages, P> BlockStore<M, P> {
             shape,
             probe,
             rules,
-            // What a mount leaves so is stale: see `list_stale`.
+            // A segment that a mount leaves like this is stale (`list_stale`).
             uses: vec![Use::Taken; shape.segments as usize],
             erases: vec![0; shape.segments as usize],
             suspect: vec![false; shape.segments as usize],
@@ -94,7 +94,7 @@ impl<M: Pages, P> BlockStore<M, P> {
             is_wear_due: false,
             dead_pages: DeadPages::new(shape.segments),
             clean_mark: None,
-            // Greater than the number that a mount notes for a logical block without a commit.
+            // This is greater than the number that a mount notes for a logical block without a commit.
             next_seq: 1,
         }
     }
@@ -214,7 +214,7 @@ impl<M: Pages, P> BlockStore<M, P> {
     /// The logical block to move to the most worn free segment, if that has been erased more often than the least worn
     /// one with data: data that stays put frees a segment that has been spared (FSAF '09, section 5.1).
     pub(super) fn choose_wear_move(&mut self) -> Option<Lbn> {
-        // Whatever comes of it: the next move waits for as many erases again.
+        // The next move waits for as many erases again, whatever comes of this one.
         self.is_wear_due = false;
         self.erases_since_move = 0;
         let uses = (0_u32..).zip(&self.uses);

@@ -36,7 +36,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         let switches =
             is_next && log.is_prefix() && offset + 1 == self.store.shape().pages && !self.index.in_place().is_used();
         let role = match log.next {
-            // In place of a lost page the block has a record. Only behind such a commit does a mount look at each page.
+            // The block has a record in place of a lost page. A mount looks at each page only behind such a commit.
             _ if switches && self.index.has_losses(lbn) => Role::commit_with_gaps(offset),
             _ if switches => Role::Commit,
             0 => Role::LogHead,

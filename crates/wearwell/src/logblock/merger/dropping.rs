@@ -37,7 +37,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
 
     /// Dead pages may be written again: what is there goes first.
     pub(in crate::logblock) fn revive(&mut self, lbn: Lbn) -> Result<(), FtlError> {
-        // Cheapest first: mostly nothing is dead, and the list is searched from its beginning.
+        // The cheapest question comes first: mostly nothing is dead, and the list is searched from its beginning.
         let is_dead = self.has_dead() && self.index.map().mapped_in(lbn) == 0 && self.dead.contains(lbn);
         if is_dead { self.drop_block(lbn) } else { Ok(()) }
     }
@@ -79,7 +79,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         let is_recorded = self.dead.is_recorded(lbn);
         let record =
             if M::TAGGED && self.index.has_blocks(lbn) && !is_recorded { Some(self.record_apart(lbn)?) } else { None };
-        // If this ends with an error, the record stays, or the block is dead still.
+        // If this ends with an error, the record stays, or the block is still dead.
         self.erase_blocks_of(lbn)?;
         self.dead.remove(lbn);
         record.map_or(Ok(()), |seg| self.store.release(seg))
@@ -93,7 +93,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
             && let Some((_, log)) = self.index.logs().all().min_by_key(|(_, log)| log.used)
             && let Some(owner) = log.owner
         {
-            // Not `merge`: that drops a logical block without pages, and would come back here.
+            // `merge` would drop a logical block without pages, and come back here.
             self.merge_to(owner, MergeCause::Recycle, false)?;
         }
         // Each failure takes a segment, so this ends in `take` at the latest.
@@ -110,7 +110,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// erased nor marked bad, a commit says it from now on.
     pub(in crate::logblock) fn erase_blocks_of(&mut self, lbn: Lbn) -> Result<(), FtlError> {
         self.drop_data(lbn)?;
-        // Before the log blocks go, so that no entry points into an erased segment.
+        // The entries go before the log blocks, so that none points into an erased segment.
         self.index.forget_overlay(lbn);
         self.release_logs_of(lbn, None)?;
         // Spec B11. This is asked behind the erases, since one of them may have failed, and the mark with it.

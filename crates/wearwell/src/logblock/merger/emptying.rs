@@ -15,7 +15,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// appended: what the program has left may fade, and a mount takes it for the page that a cut hit only as long as
     /// no page is newer.
     pub(in crate::logblock) fn leave_condemned(&mut self) -> Result<(), FtlError> {
-        // A copy, since `release` takes segments off the list.
+        // The list is copied, since `release` takes segments off it.
         for seg in self.store.condemned().to_vec() {
             self.store.prepare()?;
             let left = match self.store.used(seg) {
@@ -28,7 +28,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
                 _ => Ok(()),
             };
             match left {
-                // Whoever needs a segment says it.
+                // Without a free segment this has to wait. A later step that needs one says so itself.
                 Ok(()) | Err(FtlError::WornOut { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -40,7 +40,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// one.
     #[cold]
     pub(super) fn give_up(&mut self, seg: Seg, lbn: Lbn, error: ErrorKind) -> Result<(), FtlError> {
-        // Noted first, so that the merge retires the segment when it releases it.
+        // The failure is noted first, so that the merge retires the segment when it releases it.
         let answer = self.store.note_failure(seg, error)?;
         self.merge(lbn, MergeCause::Upkeep)?;
         answer
@@ -50,13 +50,14 @@ impl<M: Pages, P: Probe> Merger<M, P> {
     /// happened or not it is erased, and the error is the host's.
     #[cold]
     pub(super) fn give_up_log(&mut self, id: LogId, error: ErrorKind) -> Result<(), FtlError> {
-        // Closed first: emptying a shared log block pads the others, and must not program behind the page that failed.
+        // The log block is closed first: what empties a shared one pads all, and must not program behind the page that
+        // failed.
         self.index.close_to_appends(id);
         let (seg, owner) = (self.index.logs().get(id).seg, self.index.logs().get(id).owner);
         if let Some(lbn) = owner {
             return self.give_up(seg, lbn, error);
         }
-        // Noted before it is emptied: `release` retires a condemned segment and erases any other.
+        // The failure is noted first: `release` retires a condemned segment and erases any other.
         let answer = self.store.note_failure(seg, error)?;
         self.reclaim(id)?;
         answer
@@ -73,7 +74,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
             // The offset behind the last page is that of the discard record.
             let is_live = self.index.map().logged(lbn, offset) == at
                 || self.index.map().logged(lbn, self.store.shape().pages) == at;
-            // Asked for each page anew, since the merges before have changed the map.
+            // This is asked for each page anew, since the merges before have changed the map.
             if !is_live && !self.discards.is_dirty(lbn) {
                 continue;
             }

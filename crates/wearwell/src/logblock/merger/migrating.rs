@@ -16,7 +16,7 @@ use crate::logblock::tag::{Content, Role};
 impl<M: Pages, P: Probe> Merger<M, P> {
     /// Moves the live pages of a full log block to a fresh one (Lee '07, section 4).
     pub(in crate::logblock) fn migrate(&mut self, lbn: Lbn, id: LogId) -> Result<(), FtlError> {
-        // Taken out while it is filled, and put back in either case: its room was reserved once.
+        // The list is taken out while it is filled, and put back in either case: its room was reserved once.
         let mut held = core::mem::take(&mut self.moving);
         let moved = self.copy_to_fresh_log(lbn, &mut held);
         if let Ok((seg, copies)) = moved {

@@ -21,7 +21,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
 
     /// To be called before anything is programmed or erased: the mark of a clean shutdown is no longer true.
     pub(in crate::logblock) fn prepare(&mut self) -> Result<(), FtlError> {
-        // Taken out first, because `erase` asserts that there is no mark. It is put back only if it cannot go.
+        // The mark is taken out first, because `erase` asserts that there is none. It is put back only if it cannot go.
         let Some(mark) = self.clean_mark.take() else { return Ok(()) };
         // If a mark was not erased and its block not marked bad either, only the latter is left to be tried.
         let is_retired = self.uses[mark.index()] == Use::Bad;

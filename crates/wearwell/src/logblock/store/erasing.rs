@@ -78,7 +78,8 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
         self.erases[seg.index()] += 1;
         let erases = self.erases[seg.index()];
         self.stats.erases += 1;
-        // Not collected: `count_erase` looks at all counts only when the last segment with the least one was erased.
+        // The counts are not collected: `count_erase` looks at all of them only when the last segment with the least
+        // count was erased.
         let good = self.erases.iter().zip(&self.uses).filter(|&(_, used)| *used != Use::Bad);
         self.spread.count_erase(erases, good.map(|(&erases, _)| erases));
         self.erases_since_move += 1;
@@ -96,7 +97,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
         // The table is first: if the mark fails, the segment is out of use nevertheless.
         self.uses[seg.index()] = Use::Bad;
         self.dead_pages.clear(seg);
-        // Counted anew: the segment may have been the only one with the least or the greatest count.
+        // The spread is counted anew: the segment may have been the only one with the least or the greatest count.
         self.spread = EraseSpread::of(self.good_erases());
         self.good_segments -= 1;
         self.stats.retired_segments += 1;

@@ -13,7 +13,7 @@ impl<M: Pages, P: Probe> Writer<M, P> {
         let (has_failed_writes, merger) = (self.has_failed_writes, self.merger_mut());
         let (lbn, _) = merger.index.map().split(lpn);
         if merger.index.map().is_mapped(lpn) {
-            // Before the page leaves the map, which says where it lies.
+            // The page is counted before it leaves the map, which says where it lies.
             merger.store.add_dead_page(merger.index.map().lookup(lpn));
             merger.index.unmap(lpn);
             merger.store.stats.discarded_pages += 1;
