@@ -74,7 +74,7 @@ pub(crate) fn run(workspace: &Workspace, names: &[String]) -> Result<(), TaskErr
             }
         }
         println!("{}", row(canary, outcomes));
-        if outcomes == [Outcome::Passed; 2] {
+        if outcomes == [Outcome::Passed; 2] && !list::UNNOTICED.contains(&canary.name) {
             wrong.push(format!("{}: nobody has noticed", canary.name));
         }
     }

@@ -64,6 +64,20 @@ impl Canary {
     }
 }
 
+/// Canaries that nobody notices any more. The histories that once failed without these rules hold without them, since
+/// later rules came; nothing shows either that the rules can go. Their evidence is what comes closest.
+pub(crate) const UNNOTICED: &[&str] = &[
+    "first-slot",
+    "shown-copy",
+    "lone-page",
+    "map-torn-rescue",
+    "map-revived",
+    "map-stale",
+    "map-last-segment",
+    "last-unpadded",
+    "decayed-commit",
+];
+
 const fn caught(run: Run) -> Evidence {
     Evidence { run, catches: true }
 }
@@ -113,11 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_somebody_notices_each() {
+    fn names_are_unique_and_somebody_notices_all_but_those_listed() {
         let names: BTreeSet<&str> = all().map(|canary| canary.name).collect();
         assert_eq!(names.len(), all().count());
+        assert!(UNNOTICED.iter().all(|name| names.contains(name)), "a canary that is not there is not unnoticed");
         for canary in all() {
-            assert!(canary.crash.catches || canary.torture.catches, "{}", canary.name);
+            let is_noticed = canary.crash.catches || canary.torture.catches;
+            assert_eq!(is_noticed, !UNNOTICED.contains(&canary.name), "{}", canary.name);
             assert!(matches!(canary.crash.run, Run::Crash(_)), "{}", canary.name);
             assert!(!matches!(canary.torture.run, Run::Crash(_)), "{}", canary.name);
         }

@@ -141,8 +141,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "self.last_appended(recovery, |tag| tag.kind != Content::Pad)",
         to: "self.last_appended(recovery, |tag| BROKEN || tag.kind != Content::Pad)",
-        crash: caught(Run::Crash("failed_blocks")),
-        torture: caught(Run::Kept("a_failed_page_that_no_mark")),
+        crash: missed(Run::Crash("failed_blocks")),
+        torture: missed(Run::Kept("a_failed_page_that_no_mark")),
     },
     Canary {
         name: "decayed-commit",
@@ -151,8 +151,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "suspects.extend(uncommitted.filter_map(",
         to: "suspects.extend(uncommitted.filter(|_| !BROKEN).filter_map(",
-        crash: caught(Run::Crash("retold::what_a_decayed_merge")),
-        torture: caught(Run::Kept("what_a_decayed_merge_was_made")),
+        crash: missed(Run::Crash("retold::what_a_decayed_merge")),
+        torture: missed(Run::Kept("what_a_decayed_merge_was_made")),
     },
     Canary {
         name: "left-of-merge",

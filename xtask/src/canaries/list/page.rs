@@ -42,7 +42,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "|| gone.first() == Some(&0);",
         to: "|| !BROKEN && gone.first() == Some(&0);",
         crash: missed(Run::Crash("retold::page_mapping")),
-        torture: caught(Run::Kept("a_copy_that_a_cut_erase")),
+        torture: missed(Run::Kept("a_copy_that_a_cut_erase")),
     },
     Canary {
         name: "ended-rescue",
@@ -81,8 +81,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?",
         to: "may_have_decayed && (BROKEN || !self.alloc.log_mut().shows_erase(seg)?)",
-        crash: caught(Run::Crash("retold::page_mapping")),
-        torture: caught(Run::Kept("a_suspect_copy_beside_an_erase")),
+        crash: missed(Run::Crash("retold::page_mapping")),
+        torture: missed(Run::Kept("a_suspect_copy_beside_an_erase")),
     },
     Canary {
         name: "lone-page",
@@ -91,8 +91,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "true => !self.holds_lone_page",
         to: "true => !BROKEN && !self.holds_lone_page",
-        crash: caught(Run::Crash("retold::page_mapping")),
-        torture: caught(Run::Kept("a_lone_page_where")),
+        crash: missed(Run::Crash("retold::page_mapping")),
+        torture: missed(Run::Kept("a_lone_page_where")),
     },
     Canary {
         name: "lost-record",
@@ -381,7 +381,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/paged/store.rs",
         from: "!scan.sealed && lacks_copies(scan)",
         to: "!scan.sealed && !BROKEN && lacks_copies(scan)",
-        crash: caught(Run::Crash("paged::storms_of_mounts_that_were_lost")),
+        crash: missed(Run::Crash("paged::storms_of_mounts_that_were_lost")),
         torture: missed(Run::Kept("what_an_erase_has_left_of_a_rescue_is_void")),
     },
     Canary {
@@ -442,7 +442,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "Use::Free | Use::Suspect => Use::Closed,",
         to: "Use::Free | Use::Suspect if !BROKEN => Use::Closed,",
         crash: missed(Run::Crash("retold::map_on_flash")),
-        torture: caught(Run::Kept("a_segment_that_a_translation_page_names")),
+        torture: missed(Run::Kept("a_segment_that_a_translation_page_names")),
     },
     Canary {
         name: "map-recount",
@@ -471,8 +471,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/paged/mount.rs",
         from: "before.is_some_and(|page| page.is_last && self",
         to: "before.is_some_and(|page| !BROKEN && page.is_last && self",
-        crash: caught(Run::Crash("paged::storms")),
-        torture: caught(Run::Seeds(&["paged"], 120)),
+        crash: missed(Run::Crash("paged::storms")),
+        torture: missed(Run::Seeds(&["paged"], 120)),
     },
     Canary {
         name: "map-last-segment",
@@ -482,7 +482,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "<= self.store.held();",
         to: "<= if BROKEN { 1 } else { self.store.held() };",
         crash: missed(Run::Crash("failing")),
-        torture: caught(Run::Kept("failures_where_few_are_free")),
+        torture: missed(Run::Kept("failures_where_few_are_free")),
     },
     Canary {
         name: "map-number",
