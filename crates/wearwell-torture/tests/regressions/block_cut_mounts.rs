@@ -255,3 +255,18 @@ fn an_undone_merge_that_cannot_be_erased() {
          0:31551, fail-mark 1 3, mount, mount",
     );
 }
+
+/// As `what_the_last_merge_has_read_outlasts_it`: a mount erased a headless block that the merge with the last commit
+/// had read, and that commit faded.
+#[test]
+fn a_headless_block_that_was_read_outlasts_the_last_merge() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=100 dies=4 paired-pages=4 any-order mixed-erases
+         fading-pairs
+         block blocks-per-segment=2 scheme=fast recycle=periodic:3 log-blocks=6 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=195 endurance=100 seed=5546900418047433129",
+        "write 44 73 9 62 155 68 5 147 137 11 82 145 181 167 142 24 169 19, mount, write 89, cut 8:14879, write 60+8,
+         cut 15:26743, mount, mount",
+    );
+}

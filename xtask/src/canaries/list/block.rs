@@ -252,7 +252,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "let goes = is_settled && !self.has_last_read",
         to: "let goes = is_settled && BROKEN || is_settled && !self.has_last_read",
         crash: caught(Run::Crash("retold::")),
-        torture: missed(Run::Kept("what_the_last_merge_has_read_outlasts")),
+        torture: caught(Run::Kept("a_headless_block_that_was_read")),
     },
     Canary {
         name: "replaced-merge",
