@@ -77,3 +77,18 @@ fn a_page_fades_where_no_erase_shows() {
          mount, cut 0:58357, mount",
     );
 }
+
+/// `fast-by-stream`: pages decay between mounts, and three mounts behind that are cut. An older page comes back.
+#[test]
+#[ignore = "open: flushed data is lost"]
+fn an_older_page_behind_three_that_decay() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=64 blocks=36 dies=4 paired-pages=4
+         block blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=1408 endurance=100 seed=15640315631039553001",
+        "write 475, flush, write 1374, flush, write 215+2 125 176 72, part 582+4@2, write 167+8 234 116, flush, write
+         1341 1178+4@1 93 1125 174 533@1 92@1 207@1 1038@2, part 1099+9@2, write 973@1 92@1 988 171, cut 0:48636,
+         write 195, mount, mount, decay 1, mount, decay 1, mount, decay 18220, cut 0:28020, mount, cut 0:11149, mount,
+         cut 1:16892, mount, mount",
+    );
+}
