@@ -70,6 +70,7 @@ mod policies;
 mod addr;
 mod buffer;
 mod checksum;
+mod chip_error;
 pub mod clean;
 mod dead;
 mod disk;

@@ -3,7 +3,7 @@
 use wearwell_flash::{BlockAddr, ErrorKind, Nand, NandGeometry, PageAddr};
 
 use crate::addr::{Divider, Seg};
-use crate::page::log::kind;
+use crate::chip_error::kind;
 
 /// The blocks of a segment, and the places of its pages.
 ///

@@ -10,7 +10,8 @@ use wearwell_flash::{ErrorKind, Nand, PageAddr, ProgramOrder, ReadReport};
 
 use super::tag::{Decoded, TAG_BYTES, Tag, capacity_said};
 use crate::addr::{Ppn, SECTOR_BYTES, Seg};
-use crate::page::log::{NandLayoutError, Payload, Stored, is_erased, kind};
+use crate::chip_error::kind;
+use crate::page::log::{NandLayoutError, Payload, Stored, is_erased};
 use crate::stripe::Stripe;
 
 /// The shape of the flash, in the engine's terms: a segment is what Lee calls a block.

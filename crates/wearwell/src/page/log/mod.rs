@@ -35,7 +35,7 @@ pub(crate) use tag::{CRC32, CodeOfMany, TAG_BYTES, is_erased};
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use wearwell_flash::{ChipError, ErrorKind, ReadReport};
+use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
 
@@ -231,12 +231,6 @@ impl SegmentScan {
             None => false,
         }
     }
-}
-
-/// The kind of a chip's error.
-#[expect(clippy::needless_pass_by_value, reason = "map_err passes by value")]
-pub(crate) fn kind(error: impl ChipError) -> ErrorKind {
-    error.kind()
 }
 
 /// A layout of the log on a chip.

@@ -28,9 +28,9 @@ use super::nand_layout::Layout;
 use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{
     Discards, EraseProgress, KeptCosts, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag,
-    kind,
 };
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::chip_error::kind;
 
 /// The tags of a segment that is being filled.
 #[derive(Debug, Clone)]

@@ -16,8 +16,9 @@ use super::nand::{NandLog, OpenTags, page_tag};
 use super::nand_groups::{Group, TagPlace};
 use super::nand_tag_bytes::{GroupHead, decode_group, encode_group, encode_ones, is_for_ones};
 use super::tag::{Record, TAG_BYTES, is_erased};
-use super::{Kind, Log, Payload, SegmentScan, Source, Tag, kind};
+use super::{Kind, Log, Payload, SegmentScan, Source, Tag};
 use crate::addr::{Class, Ppn, Seg};
+use crate::chip_error::kind;
 use crate::page::checkpoint;
 
 /// What the tag pages of a segment say.

@@ -40,8 +40,9 @@ use super::nor_bytes::{
     self, ENTRY_BODY_BYTES, ENTRY_BYTES, FLAGS_AT, HEADER_BYTES, MAX_PAGES, OPENING_BYTES, VERSION,
 };
 use super::tag::is_erased;
-use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, kind};
+use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored};
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::chip_error::kind;
 
 /// Flag updates that wait for an erase; Kawaguchi has 600 entries for the 500 blocks that can be written in the
 /// second an erase takes ('95, section 2.4).
