@@ -1,6 +1,4 @@
-//! The counters of every engine.
-
-use crate::page::log::KeptCosts;
+//! The counters of every engine, and those of checkpoints, which a log keeps.
 
 /// The counters of an engine since it was made, or since [`reset`](Stats::reset).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,6 +80,15 @@ impl Stats {
     pub fn reset(&mut self) {
         *self = Self::default();
     }
+}
+
+/// What checkpoints have cost: pages programmed, headers among them, and segments erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KeptCosts {
+    /// Pages programmed.
+    pub programs: u64,
+    /// Segments erased.
+    pub erases: u64,
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

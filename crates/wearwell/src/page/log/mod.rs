@@ -38,6 +38,7 @@ use core::ops::RangeInclusive;
 use wearwell_flash::{ErrorKind, ReadReport};
 
 use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::stats::KeptCosts;
 
 /// The shape of a log, in the engine's terms. A group of pages must be smaller than a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,15 +126,6 @@ pub enum Discards {
     Logged,
     /// A flag of the page is cleared in place.
     Flagged,
-}
-
-/// What checkpoints have cost: pages programmed, headers among them, and segments erased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct KeptCosts {
-    /// Pages programmed.
-    pub programs: u64,
-    /// Segments erased.
-    pub erases: u64,
 }
 
 /// The progress of an erase when the call returns.

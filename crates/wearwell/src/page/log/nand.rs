@@ -26,11 +26,10 @@ use super::nand_bytes::{self, Extra, HEADER_BYTES, SummaryHead};
 use super::nand_groups::{TagPages, TagPlace};
 use super::nand_layout::Layout;
 use super::tag::{Record, TAG_BYTES, is_erased};
-use super::{
-    Discards, EraseProgress, KeptCosts, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag,
-};
+use super::{Discards, EraseProgress, Kind, Log, LogShape, Payload, SegmentHeader, SegmentScan, Source, Stored, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::chip_error::kind;
+use crate::stats::KeptCosts;
 
 /// The tags of a segment that is being filled.
 #[derive(Debug, Clone)]

@@ -9,7 +9,8 @@ use super::nand::NandLog;
 use super::nand_bytes::Extra;
 use super::nand_groups::TagPlace;
 use super::nand_layout::{Layout, NandLayoutError};
-use super::{KeptCosts, LogShape, Payload};
+use super::{LogShape, Payload};
+use crate::stats::KeptCosts;
 
 impl<N: Nand> NandLog<N> {
     /// A log over a chip, whose segments are stripes of `blocks_per_segment` blocks on different dies.
