@@ -3,7 +3,7 @@
 //! It is a hint. It lies in pages of the log that the engine does not see, and names the segment of the mark of a clean
 //! shutdown; the mark has the code of all its bytes. The mark is erased before anything else changes on flash. So a
 //! checkpoint whose mark is there, with the code, is what was true when the mark was written, and still is. Any other
-//! is passed over, and the mount scans.
+//! is passed over, and the mount scans. How its bytes lie is up to the log.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,166 +11,13 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
+use super::log::checkpoint_bytes::{HEAD_BYTES, Head, ROW_BYTES, Row, Usage, decode_seal, entry_bytes};
 use super::log::{CRC32, CodeOfMany, Kind, Log};
 use super::map::FlatMap;
-use crate::addr::{Class, Lpn, Ppn, Seg};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
-use crate::le;
 use crate::place::PlaceChoice;
 use crate::segments::SegState;
-
-/// Offsets of the fields of the head.
-mod head {
-    use core::ops::Range;
-
-    pub(super) const MAGIC: Range<usize> = 0..4;
-    pub(super) const MARK: Range<usize> = 4..8;
-    pub(super) const SEQ: Range<usize> = 8..16;
-    pub(super) const HOST_PAGES: Range<usize> = 16..24;
-    pub(super) const SEGMENTS: Range<usize> = 24..28;
-    pub(super) const ENTRIES: Range<usize> = 28..32;
-    pub(super) const BYTES: usize = ENTRIES.end;
-    pub(super) const MAGIC_BYTES: &[u8; 4] = b"WWcp";
-}
-
-/// Offsets of the fields of a segment's row.
-mod row {
-    use core::ops::Range;
-
-    pub(super) const ERASES: Range<usize> = 0..3;
-    pub(super) const USE: usize = 3;
-    pub(super) const OPENED: Range<usize> = 4..10;
-    pub(super) const DEAD: Range<usize> = 10..12;
-    pub(super) const BYTES: usize = DEAD.end;
-    pub(super) const FREE: u8 = 0;
-    pub(super) const SUSPECT: u8 = 1;
-    pub(super) const IN_USE: u8 = 2;
-    pub(super) const BAD: u8 = 3;
-}
-
-/// Offsets of the fields in the page of a mark.
-mod seal {
-    use core::ops::Range;
-
-    pub(super) const MAGIC: Range<usize> = 0..4;
-    pub(super) const CODE: Range<usize> = 4..8;
-    pub(super) const BYTES: usize = CODE.end;
-}
-
-/// Bytes of an entry of the map, whose numbers are below `pages` or all ones.
-pub(super) const fn entry_bytes(pages: u32) -> usize {
-    // The bits of the number of pages, and not of the last page, so that all ones stays free.
-    (u32::BITS - pages.leading_zeros()).div_ceil(8) as usize
-}
-
-/// Most bytes of a checkpoint of so many segments of so many slots.
-pub(super) const fn most_bytes(segments: u32, slots: u32) -> u64 {
-    let pages = segments as u64 * slots as u64;
-    head::BYTES as u64 + segments as u64 * row::BYTES as u64 + pages * entry_bytes(segments * slots) as u64
-}
-
-/// What the mark says of the checkpoint with this code.
-pub(super) fn encode_seal(code: u32) -> [u8; seal::BYTES] {
-    let mut bytes = [0; seal::BYTES];
-    bytes[seal::MAGIC].copy_from_slice(head::MAGIC_BYTES);
-    le::put(&mut bytes, seal::CODE, code.into());
-    bytes
-}
-
-/// The code of the checkpoint that the page of a mark names.
-fn decode_seal(page: &[u8]) -> Option<u32> {
-    (page[seal::MAGIC] == *head::MAGIC_BYTES).then(|| le::get_u32(page, seal::CODE))
-}
-
-/// The fields of the head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Head {
-    /// The segment of the mark.
-    mark: Seg,
-    /// The number of the mark.
-    seq: u64,
-    host_pages: u64,
-    segments: u32,
-    /// Entries of the map.
-    entries: u32,
-}
-
-impl Head {
-    fn encode(self) -> [u8; head::BYTES] {
-        let mut bytes = [0; head::BYTES];
-        bytes[head::MAGIC].copy_from_slice(head::MAGIC_BYTES);
-        le::put(&mut bytes, head::MARK, self.mark.0.into());
-        le::put(&mut bytes, head::SEQ, self.seq);
-        le::put(&mut bytes, head::HOST_PAGES, self.host_pages);
-        le::put(&mut bytes, head::SEGMENTS, self.segments.into());
-        le::put(&mut bytes, head::ENTRIES, self.entries.into());
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        (bytes[head::MAGIC] == *head::MAGIC_BYTES).then(|| Self {
-            mark: Seg(le::get_u32(bytes, head::MARK)),
-            seq: le::get(bytes, head::SEQ),
-            host_pages: le::get(bytes, head::HOST_PAGES),
-            segments: le::get_u32(bytes, head::SEGMENTS),
-            entries: le::get_u32(bytes, head::ENTRIES),
-        })
-    }
-}
-
-/// What is known of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) erases: u32,
-    pub(super) usage: Usage,
-    pub(super) opened: u64,
-    /// Discarded pages.
-    pub(super) dead: u32,
-}
-
-/// What a segment is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Usage {
-    Free,
-    Suspect,
-    InUse(Class),
-    Bad,
-}
-
-impl Row {
-    fn encode(self) -> [u8; row::BYTES] {
-        let (usage, class) = match self.usage {
-            Usage::Free => (row::FREE, Class(0)),
-            Usage::Suspect => (row::SUSPECT, Class(0)),
-            Usage::InUse(class) => (row::IN_USE, class),
-            Usage::Bad => (row::BAD, Class(0)),
-        };
-        let mut bytes = [0; row::BYTES];
-        le::put(&mut bytes, row::ERASES, self.erases.into());
-        bytes[row::USE] = usage | class.0 << 4;
-        le::put(&mut bytes, row::OPENED, self.opened);
-        // Only a counter and the time of reclamation depend on this, so a greater number may be cut.
-        le::put(&mut bytes, row::DEAD, self.dead.min(u16::MAX.into()).into());
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Self> {
-        let usage = match bytes[row::USE] & 15 {
-            row::FREE => Usage::Free,
-            row::SUSPECT => Usage::Suspect,
-            row::IN_USE => Usage::InUse(Class(bytes[row::USE] >> 4)),
-            row::BAD => Usage::Bad,
-            _ => return None,
-        };
-        let erases = le::get(bytes, row::ERASES) as u32;
-        Some(Self { erases, usage, opened: le::get(bytes, row::OPENED), dead: le::get(bytes, row::DEAD) as u32 })
-    }
-}
-
-/// The number in the first page of a checkpoint; none if it is not one.
-pub(super) fn number_in(page: &[u8]) -> Option<u64> {
-    Head::decode(page).map(|head| head.seq)
-}
 
 /// Fills pages one after the other.
 struct Writer<'a, L> {
@@ -290,12 +137,12 @@ impl Checkpoint {
         // Without memory for the tables the mount scans.
         if rows.try_reserve_exact(head.segments as usize).is_err()
             || places.try_reserve_exact(head.entries as usize).is_err()
-            || !reader.take(&mut [0; head::BYTES])?
+            || !reader.take(&mut [0; HEAD_BYTES])?
         {
             return Ok(None);
         }
         for _ in 0..head.segments {
-            let mut bytes = [0; row::BYTES];
+            let mut bytes = [0; ROW_BYTES];
             let is_read = reader.take(&mut bytes)?;
             let Some(row) = Row::decode(&bytes).filter(|_| is_read) else { return Ok(None) };
             rows.push(row);
@@ -346,7 +193,7 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
         let (shape, map, table) = (log.shape(), index.map(), index.pool().table());
         let entry_bytes = entry_bytes(shape.segments * shape.slots);
         let entries = map.logical_pages();
-        let bytes = head::BYTES + shape.segments as usize * row::BYTES + entries as usize * entry_bytes;
+        let bytes = HEAD_BYTES + shape.segments as usize * ROW_BYTES + entries as usize * entry_bytes;
         let pages = bytes.div_ceil(shape.page_bytes as usize) as u32;
         // The old mark is gone, so nobody believes the old checkpoint any more, and its erase may be cut.
         if !log.clear_checkpoint(pages, most_erases, mean_erases)? {
@@ -373,33 +220,5 @@ impl<L: Log, P, V: VictimChoice, W: PlaceChoice> Allocator<L, P, FlatMap, V, W> 
             writer.put(&map.place_of(lpn).0.to_le_bytes()[..entry_bytes])?;
         }
         writer.end().map(Some)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checkpoint_of_the_spec_is_what_is_written() {
-        let spec = wearwell_spec::dump("nand-checkpoint");
-        let head = Head { mark: Seg(1), seq: 1001, host_pages: 500, segments: 2, entries: 3 };
-        let rows = [
-            Row { erases: 3, usage: Usage::InUse(Class(2)), opened: 500, dead: 1 },
-            Row { erases: 4, usage: Usage::InUse(Class(0)), opened: 500, dead: 0 },
-        ];
-        let map = [Ppn(1), Ppn::NONE, Ppn(0)].map(|at| at.0.to_le_bytes()[0]);
-        let bytes = [&head.encode()[..], &rows[0].encode(), &rows[1].encode(), &map].concat();
-        assert_eq!(bytes, spec);
-        assert_eq!(Head::decode(&spec), Some(head));
-        assert_eq!(Row::decode(&spec[head::BYTES..]), Some(rows[0]));
-        let seal = wearwell_spec::dump("nand-checkpoint-mark");
-        assert_eq!(encode_seal(CRC32.checksum(&spec)).as_slice(), seal);
-        assert_eq!(decode_seal(&seal), Some(CRC32.checksum(&spec)));
-    }
-
-    #[test]
-    fn no_page_has_the_number_that_means_unmapped() {
-        assert_eq!([255, 256, 65_535, 65_536, 1 << 24].map(entry_bytes), [1, 2, 2, 3, 4]);
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use wearwell_flash::ErrorKind;
 
 use super::PageFtl;
-use super::checkpoint::encode_seal;
+use super::log::checkpoint_bytes::encode_seal;
 use super::log::{Discards, Kind, Log, Source};
 use super::map::PageMap;
 use crate::addr::{Class, Lpn, Ppn, Sectors};

@@ -3,6 +3,7 @@
 //! The engine decides what is written where. A [`Log`] knows how one kind of chip keeps a page, its kind, and what it
 //! replaces, so that a mount finds them again.
 
+pub(super) mod checkpoint_bytes;
 mod nand;
 mod nand_bytes;
 mod nand_checkpoint;

@@ -5,12 +5,12 @@
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr};
 
+use super::checkpoint_bytes::most_bytes;
 use super::nand::NandLog;
 use super::nand_groups::TagPlace;
 use super::tag::Record;
 use super::{Kind, Log, Payload, Tag};
 use crate::addr::{Class, Lpn, Ppn, Seg};
-use crate::page::checkpoint::most_bytes;
 
 impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// Keeps room at the end of the chip for a [checkpoint](Log::checkpoint_pages), as much as it takes. A chip that

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use wearwell_flash::{ErrorKind, Nand, PageAddr, ReadReport};
 
+use super::checkpoint_bytes::number_in;
 use super::nand::{NandLog, OpenTags, page_tag};
 use super::nand_groups::{Group, TagPlace};
 use super::nand_tag_bytes::{GroupHead, decode_group, encode_group, encode_ones, is_for_ones};
@@ -19,7 +20,6 @@ use super::tag::{Record, TAG_BYTES, is_erased};
 use super::{Kind, Log, Payload, SegmentScan, Source, Tag};
 use crate::addr::{Class, Ppn, Seg};
 use crate::chip_error::kind;
-use crate::page::checkpoint;
 
 /// What the tag pages of a segment say.
 #[derive(Debug, Default)]
@@ -221,7 +221,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let Some(known) = self.tag_pages.get_mut() else { return Ok(None) };
         // The number is in the first page only. The others are taken for pages of the same checkpoint.
         if page == 0 {
-            known.checkpoint_seq = checkpoint::number_in(data);
+            known.checkpoint_seq = number_in(data);
         }
         Ok(known.checkpoint_seq)
     }

@@ -9,9 +9,10 @@ use crate::addr::{Lpn, Ppn};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::PageFtl;
-use crate::page::checkpoint::{Checkpoint, Row, Usage};
+use crate::page::checkpoint::Checkpoint;
 use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::page::found::unless_worn_out;
+use crate::page::log::checkpoint_bytes::{Row, Usage};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 
 /// The mapped pages of a checkpoint, each with its place.
