@@ -16,7 +16,9 @@ use wearwell_sim::size::Percent;
 use wearwell_sim::workload::WorkloadSpec;
 
 use crate::failure::Failure;
-use crate::help::ENGINE;
+
+/// The heading of the flags that describe an engine.
+pub(crate) const ENGINE: &str = "Engine";
 
 /// A chip and the engine on it, for whatever puts one together.
 #[derive(Args, Debug, Clone)]

@@ -3,6 +3,7 @@
 use clap::{ColorChoice, Command, CommandFactory};
 
 use crate::Cli;
+use crate::args::ENGINE;
 #[cfg(target_os = "linux")]
 use crate::disk;
 
@@ -18,9 +19,6 @@ const GROUPS: [(&str, &[&str]); 3] = [
 
 /// Commands whose `--help` leaves out the engine's flags.
 const SHORT: [&str; 1] = ["serve"];
-
-/// The heading of the flags that describe an engine.
-pub(crate) const ENGINE: &str = "Engine";
 
 /// True for a command that this system does not have and another has.
 pub(crate) fn is_elsewhere(name: &str) -> bool {
