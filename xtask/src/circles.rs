@@ -1,7 +1,7 @@
 //! Files of a crate use each other one way. The test here reads the sources.
 //!
-//! A file may use the type of the module above it, to add to it: `page/host.rs` has the host's commands of `PageFtl`.
-//! Beyond that no file uses one that uses it, directly or through others.
+//! A file may use the module above it, to add to it: `page/host.rs` has the host's commands of `PageFtl`. Beyond that a
+//! module and all below it count as one. No such one uses another that uses it, directly or through others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ impl Modules {
             if path.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
                 path.pop();
             }
-            if path.last().is_none_or(|last| last != "tests") {
+            if path.last().is_none_or(|last| !last.ends_with("tests")) {
                 texts.insert(path, without_tests(text));
             }
         }
@@ -61,19 +61,36 @@ impl Modules {
         names.map(|named| self.home(named)).filter(|home| !path.starts_with(home)).collect()
     }
 
+    /// The modules that use each other side by side: what each uses, and the first file in it that does.
+    fn uses(&self) -> BTreeMap<Path, BTreeMap<Path, &Path>> {
+        let mut uses: BTreeMap<Path, BTreeMap<Path, &Path>> = BTreeMap::new();
+        for file in self.0.keys() {
+            for used in self.used(file) {
+                // The modules that the two files are in lie side by side where their paths part. A file above the one
+                // that it uses is in the same module.
+                let Some(parting) = file.iter().zip(&used).position(|(one, other)| one != other) else { continue };
+                let user = uses.entry(file[..=parting].to_vec()).or_default();
+                user.entry(used[..=parting].to_vec()).or_insert(file);
+            }
+        }
+        uses
+    }
+
     /// The uses that are part of a circle.
     fn circles(&self) -> Vec<String> {
-        let used: BTreeMap<&Path, BTreeSet<Path>> = self.0.keys().map(|path| (path, self.used(path))).collect();
+        let uses = self.uses();
         let reached = |from: &Path| {
             let (mut reached, mut next) = (BTreeSet::new(), vec![from.clone()]);
             while let Some(path) = next.pop() {
-                next.extend(used[&path].iter().filter(|path| reached.insert((*path).clone())).cloned());
+                let used = uses.get(&path).into_iter().flat_map(BTreeMap::keys);
+                next.extend(used.filter(|path| reached.insert((*path).clone())).cloned());
             }
             reached
         };
-        let pairs = used.iter().flat_map(|(path, used)| used.iter().map(move |used| (*path, used)));
-        let back = pairs.filter(|(path, used)| reached(used).contains(*path));
-        back.map(|(path, used)| format!("{} uses {}", path.join("::"), used.join("::"))).collect()
+        let triples = uses.iter().flat_map(|(path, used)| used.iter().map(move |(used, file)| (path, used, file)));
+        let back = triples.filter(|(path, used, _)| reached(used).contains(*path));
+        let names = |path: &Path| path.join("::");
+        back.map(|(path, used, file)| format!("{} uses {}, in {}", names(path), names(used), names(file))).collect()
     }
 }
 
@@ -182,5 +199,8 @@ fn a_circle_is_found() {
     let tests = "mod tests {\n    use crate::a::b;\n}\n";
     assert!(crate_of(&[("lib.rs", "mod a;\n"), above, b, ("a/c.rs", &format!("use std::fmt;\n{tests}"))]).is_empty());
     let back = "fn f() -> crate::a::b::B { b() }\n";
-    assert_eq!(crate_of(&[above, b, ("a/c.rs", back)]), ["a::b uses a::c", "a::c uses a::b"]);
+    assert_eq!(crate_of(&[above, b, ("a/c.rs", back)]), ["a::b uses a::c, in a::b", "a::c uses a::b, in a::c"]);
+    // What is used of a folder is not the file that uses something in return.
+    let (below, beside) = (("a/b.rs", "use crate::d::D;\n"), ("d.rs", "use crate::a::A;\n"));
+    assert_eq!(crate_of(&[above, below, ("a/c.rs", ""), beside]), ["a uses d, in a::b", "d uses a, in d"]);
 }
