@@ -68,6 +68,7 @@ extern crate alloc;
 mod policies;
 
 mod addr;
+mod bits;
 mod buffer;
 mod checksum;
 mod chip_error;

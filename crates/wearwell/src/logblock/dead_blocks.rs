@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use super::map::Lbn;
 use crate::addr::Seg;
+use crate::bits;
 use crate::clean::reclaim::{Occupancy, Proactive};
 
 /// Dead logical blocks, and where the last record of them is.
@@ -76,7 +77,7 @@ impl DeadBlocks {
 
     /// Sets the bit of each dead logical block in a record. A page has one for each: the configuration was checked.
     pub(super) fn write_to(&self, record: &mut [u8]) {
-        self.blocks.iter().for_each(|lbn| record[lbn.index() / 8] |= 1 << (lbn.0 % 8));
+        self.blocks.iter().for_each(|lbn| bits::set(record, lbn.index()));
     }
 
     /// True if there are dead blocks that a rule wants erased.

@@ -16,6 +16,7 @@ use super::config::covered_pages;
 use super::log::Log;
 use super::map::PageMap;
 use crate::addr::{Class, Lpn};
+use crate::bits;
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
@@ -173,7 +174,7 @@ impl DiscardMap {
         }
         for (bit, lpn) in self.covered_by(part).enumerate() {
             if !alloc.lookup(lpn)?.is_some() && !alloc.index().lost().contains(lpn) {
-                self.bytes[bit / 8] |= 1 << (bit % 8);
+                bits::set(&mut self.bytes, bit);
             }
         }
         Ok(())
@@ -182,5 +183,5 @@ impl DiscardMap {
 
 /// True if bit `bit` of a part as it was read says that its page is unmapped.
 pub(super) fn is_unmapped(part: &[u8], bit: usize) -> bool {
-    part[bit / 8] >> (bit % 8) & 1 == 1
+    bits::is_set(part, bit)
 }

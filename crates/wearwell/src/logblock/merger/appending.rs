@@ -4,6 +4,7 @@ use wearwell_flash::ErrorKind;
 
 use super::Merger;
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::bits;
 use crate::ftl::{FtlError, Probe};
 use crate::logblock::logs::LogId;
 use crate::logblock::map::Lbn;
@@ -105,7 +106,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
         for (offset, lpn) in self.index.map().range(lbn).enumerate() {
             // `record` is empty where bytes are only counted.
             if M::STORES && !self.index.map().is_mapped(Lpn(lpn)) {
-                record[offset / 8] |= 1 << (offset % 8);
+                bits::set(&mut record, offset);
             }
         }
         let programmed = self.store.program_meta(at, &record, self.index.map().join(lbn, 0), Content::Trim, role);

@@ -7,6 +7,7 @@ use wearwell_flash::ErrorKind;
 
 use super::{Block, Commit, Found, Mount, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::bits::is_set;
 use crate::ftl::Probe;
 use crate::logblock::map::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
@@ -323,7 +324,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             }
             for (offset, lpn) in self.map().range(lbn).enumerate() {
                 // Spec B11.
-                if read.is_ok() && has_bit(&record, offset) && recovery.newest[lpn as usize] < seq {
+                if read.is_ok() && is_set(&record, offset) && recovery.newest[lpn as usize] < seq {
                     self.forget_page(Lpn(lpn));
                 }
             }
@@ -350,7 +351,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for (seq, at) in found {
             let mut record = core::mem::take(&mut recovery.page);
             let read = self.recycler.merger.store.read(at, &mut record);
-            for lbn in (0..self.map().blocks()).filter(|&lbn| read.is_ok() && has_bit(&record, lbn as usize)).map(Lbn) {
+            for lbn in (0..self.map().blocks()).filter(|&lbn| read.is_ok() && is_set(&record, lbn as usize)).map(Lbn) {
                 for lpn in self.map().range(lbn).filter(|&lpn| recovery.newest[lpn as usize] < seq) {
                     self.forget_page(Lpn(lpn));
                 }
@@ -375,9 +376,4 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             self.recycler.merger.index.unmap(lpn);
         }
     }
-}
-
-/// A bit of a record; clear where the chip keeps no bytes.
-fn has_bit(record: &[u8], at: usize) -> bool {
-    record.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }
