@@ -7,7 +7,6 @@ use super::in_place::InPlace;
 use super::logs::{LogId, Logs};
 use super::map::{BlockMap, Lbn};
 use super::pages::PagesShape;
-use super::tag::Content;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::losses::Losses;
 
@@ -329,10 +328,10 @@ impl BlockIndex {
     }
 
     /// The newest copy of a page lies here, or the record of its loss.
-    pub(super) fn found_page(&mut self, lpn: Lpn, at: Ppn, kind: Content) {
+    pub(super) fn found_page(&mut self, lpn: Lpn, at: Ppn, is_lost: bool) {
         self.map.set_mapped(lpn, true);
         // It is mapped all the same: an unmapped page would read as zeros.
-        if kind == Content::Lost {
+        if is_lost {
             self.lost.note(lpn);
         }
         let (lbn, offset) = self.map.split(lpn);

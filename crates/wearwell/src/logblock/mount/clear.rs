@@ -63,11 +63,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Points the map at the copies chosen.
     pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
-            self.recycler.merger.index.found_page(
-                copy.lpn,
-                copy.at,
-                if copy.lost { Content::Lost } else { Content::Data },
-            );
+            self.recycler.merger.index.found_page(copy.lpn, copy.at, copy.lost);
         }
         for scanned in &recovery.scanned {
             let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
