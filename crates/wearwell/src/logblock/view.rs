@@ -10,6 +10,9 @@ use crate::addr::Lpn;
 use crate::ftl::Probe;
 
 /// What a segment is used for, as [`BlockFtl::segments`] tells it.
+///
+/// The engine's own list of uses also says which logical block or log block it is. Their numbers mean nothing outside,
+/// so they are left out here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockUse {
     /// Erased, or to be erased before use.
