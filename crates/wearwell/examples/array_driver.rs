@@ -44,11 +44,6 @@ impl Nand for Array {
 }
 
 fn main() -> Result<(), Error<ErrorKind>> {
-    write_and_read_again()
-}
-
-/// Writes a page, flushes, and reads the page after a power cut.
-fn write_and_read_again() -> Result<(), Error<ErrorKind>> {
     let chip = Array(vec![[0xFF; PAGE + SPARE]; 64 * 32]);
     let mut disk = Disk::format(chip, Config::new(1500))?;
     disk.write(7, &[42; PAGE])?;
@@ -59,9 +54,4 @@ fn write_and_read_again() -> Result<(), Error<ErrorKind>> {
     disk.read(7, &mut page)?;
     assert_eq!((page, report.clean), ([42; PAGE], false), "flushed, and then the power failed");
     Ok(())
-}
-
-#[test]
-fn what_was_flushed_is_read_again() -> Result<(), Error<ErrorKind>> {
-    write_and_read_again()
 }
