@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::map::Lbn;
+use super::addr::Lbn;
 use crate::addr::Seg;
 use crate::bits;
 use crate::clean::reclaim::{Occupancy, Proactive};

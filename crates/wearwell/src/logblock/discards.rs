@@ -3,7 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::map::{Lbn, list};
+use super::addr::Lbn;
+use super::map::list;
 
 /// Logical blocks with discards that are not durable.
 ///

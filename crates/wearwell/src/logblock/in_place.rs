@@ -5,7 +5,8 @@ use core::ops::Range;
 
 use wearwell_flash::ProgramOrder;
 
-use super::map::{Bits, Lbn, list};
+use super::addr::Lbn;
+use super::map::{Bits, list};
 use super::pages::PagesShape;
 use crate::addr::Lpn;
 

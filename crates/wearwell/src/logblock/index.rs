@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
+use super::addr::{Lbn, LogId};
 use super::config::BlockConfig;
 use super::in_place::InPlace;
-use super::logs::{LogId, Logs};
-use super::map::{BlockMap, Lbn};
+use super::logs::Logs;
+use super::map::BlockMap;
 use super::pages::PagesShape;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::losses::Losses;

@@ -3,12 +3,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::map::Lbn;
+use super::addr::{Lbn, LogId};
 use crate::addr::{Lpn, Ppn, Seg};
-
-/// A log block's number: its place in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LogId(pub(super) u32);
 
 /// A log block.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::addr::Lbn;
 use crate::addr::{Divider, Lpn, Ppn, Seg};
 
 /// A bit for every logical page.
@@ -53,10 +54,6 @@ impl Bits {
     }
 }
 
-/// A logical block: as many consecutive logical pages as a segment has pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Lbn(pub(super) u32);
-
 /// Lists one of `blocks` logical blocks. It may be in the list several times, but that never has more than twice as
 /// many entries as there are.
 pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
@@ -69,12 +66,6 @@ pub(super) fn list(listed: &mut Vec<Lbn>, lbn: Lbn, blocks: u32) {
     // Mostly it is the same one as before.
     if listed.last() != Some(&lbn) {
         listed.push(lbn);
-    }
-}
-
-impl Lbn {
-    pub(super) const fn index(self) -> usize {
-        self.0 as usize
     }
 }
 

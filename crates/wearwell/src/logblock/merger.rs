@@ -23,13 +23,12 @@ use alloc::vec::Vec;
 
 use wearwell_flash::ErrorKind;
 
+use super::addr::{Lbn, LogId};
 use super::config::RESERVE_SEGMENTS;
 use super::dead_blocks::DeadBlocks;
 use super::discards::Discards;
 use super::fragile::Fragile;
 use super::index::BlockIndex;
-use super::logs::LogId;
-use super::map::Lbn;
 use super::pages::Pages;
 use super::store::BlockStore;
 use super::tag::{Content, Role};

@@ -39,6 +39,7 @@
 //! | `map`, `logs`, `in_place` | where every page is; the log blocks; which places can still be programmed |
 //! | `store` | blocks: taken, programmed, erased, retired; their wear; the mark of a clean shutdown |
 //! | `pages`, `tag` | how pages lie on flash |
+//! | `addr` | the numbers of logical blocks and of log blocks |
 //! | `mount` | finds everything again |
 //! | `fragile` | what a mount tells the copies that it makes |
 //! | `view` | the segments, seen from outside |
@@ -47,6 +48,7 @@
 //! do not know each other: the merger programs a page, and then points the index at it. The mount is above the
 //! recycler, since it ends with the reserve restored, and what only it needs is gone when it ends.
 
+mod addr;
 mod config;
 mod dead_blocks;
 mod discards;

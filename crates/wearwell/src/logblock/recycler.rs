@@ -5,9 +5,9 @@
 
 use alloc::vec::Vec;
 
+use super::addr::{Lbn, LogId};
 use super::config::{BlockConfig, FOLD_BELOW_PERCENT, FOLD_UNTIL_PERCENT, Scheme};
-use super::logs::{LogBlock, LogId};
-use super::map::Lbn;
+use super::logs::LogBlock;
 use super::merger::{MergeCause, Merger};
 use super::pages::Pages;
 use super::recycle::{Costs, FullLog, Recycling, RecyclingRule};

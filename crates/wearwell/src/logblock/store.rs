@@ -13,9 +13,8 @@ use alloc::vec::Vec;
 
 use wearwell_flash::{ErrorKind, ReadReport};
 
+use super::addr::{Lbn, LogId};
 use super::config::Rules;
-use super::logs::LogId;
-use super::map::Lbn;
 use super::pages::{Pages, PagesShape, TagRead};
 use super::tag::{Content, MAX_SEQ, Role, Tag};
 use crate::addr::{Lpn, Ppn, Seg};

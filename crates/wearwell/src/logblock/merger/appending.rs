@@ -6,8 +6,7 @@ use super::Merger;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::bits;
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::logs::LogId;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::{Lbn, LogId};
 use crate::logblock::pages::Pages;
 use crate::logblock::tag::{Content, Role};
 

@@ -12,8 +12,8 @@ use super::{MergeCause, Merger};
 use crate::addr::{Lpn, Seg};
 use crate::clean::reclaim::Proactive;
 use crate::ftl::{FtlError, Probe};
+use crate::logblock::addr::Lbn;
 use crate::logblock::config::RESERVE_SEGMENTS;
-use crate::logblock::map::Lbn;
 use crate::logblock::pages::Pages;
 use crate::logblock::tag::{Content, Role};
 

@@ -5,8 +5,7 @@ use wearwell_flash::ErrorKind;
 use super::{MergeCause, Merger};
 use crate::addr::Seg;
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::logs::LogId;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::{Lbn, LogId};
 use crate::logblock::pages::Pages;
 use crate::logblock::store::Use;
 

@@ -7,9 +7,8 @@ use wearwell_flash::ErrorKind;
 use super::Merger;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::{FtlError, Probe};
+use crate::logblock::addr::{Lbn, LogId};
 use crate::logblock::index::Copies;
-use crate::logblock::logs::LogId;
-use crate::logblock::map::Lbn;
 use crate::logblock::pages::Pages;
 use crate::logblock::tag::{Content, Role};
 

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::Merger;
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::logs::LogId;
+use crate::logblock::addr::LogId;
 use crate::logblock::pages::Pages;
 use crate::logblock::tag::{Content, Role};
 

@@ -9,7 +9,7 @@ use super::{Block, Commit, Found, Mount, Rank, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::bits::is_set;
 use crate::ftl::Probe;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
 use crate::logblock::tag::{Content, Role};

@@ -10,7 +10,7 @@ use wearwell_flash::ErrorKind;
 use super::{Block, Commit, Found, Mount, Record, Recovery, Scanned};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::ftl::Probe;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::{Content, Role, Tag};
 use crate::page::MountError;

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::{Block, Mount, Recovery, Scanned};
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::Lbn;
 use crate::logblock::merger::MergeCause;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::Role;

@@ -27,9 +27,10 @@ use alloc::vec::Vec;
 use capacity::CapacityCheck;
 use scanned::{Block, Scanned};
 
+use super::addr::Lbn;
 use super::fragile::Fragile;
 use super::logs::Logs;
-use super::map::{BlockMap, Lbn};
+use super::map::BlockMap;
 use super::pages::{Pages, PagesShape, TagRead};
 use super::recycler::Recycler;
 use super::store::Use;

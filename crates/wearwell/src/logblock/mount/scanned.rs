@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use crate::addr::Seg;
-use crate::logblock::map::{BlockMap, Lbn};
+use crate::logblock::addr::Lbn;
+use crate::logblock::map::BlockMap;
 use crate::logblock::pages::TagRead;
 use crate::logblock::tag::{Role, Tag};
 

@@ -4,9 +4,9 @@ use wearwell_flash::ProgramOrder;
 
 use super::{BLOCKS, PAGES, SEGMENTS, config};
 use crate::addr::{Lpn, Ppn, Seg};
+use crate::logblock::addr::Lbn;
 use crate::logblock::in_place::InPlace;
 use crate::logblock::index::{BlockIndex, Copies};
-use crate::logblock::map::Lbn;
 use crate::logblock::pages::PagesShape;
 use crate::logblock::{Recycling, Scheme};
 use crate::random::Rng;

@@ -2,8 +2,7 @@
 
 use super::{BLOCKS, Below, DATA, PAGES, SEGMENTS, fail_next, merger};
 use crate::addr::Lpn;
-use crate::logblock::logs::LogId;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::{Lbn, LogId};
 use crate::logblock::merger::MergeCause;
 use crate::logblock::store::Use;
 

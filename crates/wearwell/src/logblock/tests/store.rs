@@ -2,7 +2,7 @@
 
 use super::{DATA, SEGMENTS, fail_next, merger};
 use crate::addr::Lpn;
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::Lbn;
 use crate::logblock::store::Use;
 use crate::logblock::{Role, TagRead};
 

@@ -3,7 +3,7 @@
 use super::Writer;
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
-use crate::logblock::map::Lbn;
+use crate::logblock::addr::Lbn;
 use crate::logblock::merger::MergeCause;
 use crate::logblock::pages::Pages;
 

@@ -7,9 +7,8 @@
 use super::Writer;
 use crate::addr::Lpn;
 use crate::ftl::{FtlError, Probe};
+use crate::logblock::addr::{Lbn, LogId};
 use crate::logblock::config::Scheme;
-use crate::logblock::logs::LogId;
-use crate::logblock::map::Lbn;
 use crate::logblock::pages::Pages;
 
 impl<M: Pages, P: Probe> Writer<M, P> {
