@@ -44,11 +44,11 @@ impl<C: Clone + PartialEq> Open<C> {
 ///
 /// let mut held = Held::new(8, 'a');
 /// held.sent(1, 5, 'b');
-/// held.written(1, 5);
+/// held.note_written(1, 5);
 /// assert!(held.read(2, 5, &'b').is_ok() && held.read(2, 5, &'a').is_err());
 /// // Nothing was flushed: a cut may have undone the change, and what was found stays.
-/// assert_eq!(held.found_after_cut(5, 'a'), Ok(Kept::Flushed));
-/// assert!(held.found_after_cut(5, 'b').is_err());
+/// assert_eq!(held.check_after_cut(5, 'a'), Ok(Kept::Flushed));
+/// assert!(held.check_after_cut(5, 'b').is_err());
 /// ```
 #[derive(Debug, Clone)]
 pub struct Held<C> {
@@ -112,14 +112,14 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
     }
 
     /// Notes that a change was answered without an error: nothing older can be read any more.
-    pub fn written(&mut self, seq: Seq, unit: u32) {
+    pub fn note_written(&mut self, seq: Seq, unit: u32) {
         if let Some(open) = self.open.get_mut(&unit) {
             open.visible.retain(|content| content.seq >= seq);
         }
     }
 
     /// Notes that a durable change was answered: nothing older can come back.
-    pub fn written_durably(&mut self, seq: Seq, unit: u32) {
+    pub fn note_durable(&mut self, seq: Seq, unit: u32) {
         let Some(open) = self.open.get_mut(&unit) else { return };
         open.durable.retain(|content| content.seq >= seq);
         if let Some(only) = open.only() {
@@ -191,7 +191,7 @@ impl<C: Clone + PartialEq + Debug> Held<C> {
     ///
     /// # Errors
     /// As for [`kept`](Self::kept).
-    pub fn found_after_cut(&mut self, unit: u32, found: C) -> Result<Kept, Wrong<C>> {
+    pub fn check_after_cut(&mut self, unit: u32, found: C) -> Result<Kept, Wrong<C>> {
         let kept = self.kept(unit, &found)?;
         self.open.remove(&unit);
         self.settled[unit as usize] = found;
@@ -214,7 +214,7 @@ mod tests {
     fn in_flight() -> Held<char> {
         let mut held = Held::new(8, '0');
         held.sent(1, 1, 'a');
-        held.written(1, 1);
+        held.note_written(1, 1);
         held.flushed(2);
         held.sent(3, 1, 'b');
         held
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn what_is_in_flight_is_old_or_new() {
-        assert_eq!(in_flight().found_after_cut(1, 'a'), Ok(Kept::Flushed));
-        assert_eq!(in_flight().found_after_cut(1, 'b'), Ok(Kept::Newest));
-        assert_eq!(in_flight().found_after_cut(1, '0'), wrong(1, "ab"));
+        assert_eq!(in_flight().check_after_cut(1, 'a'), Ok(Kept::Flushed));
+        assert_eq!(in_flight().check_after_cut(1, 'b'), Ok(Kept::Newest));
+        assert_eq!(in_flight().check_after_cut(1, '0'), wrong(1, "ab"));
         assert_eq!(in_flight().read(4, 1, &'a'), Ok(()));
         assert_eq!(in_flight().read(4, 1, &'b'), Ok(()));
         assert_eq!(in_flight().read(4, 1, &'0'), wrong(1, "ab"));
@@ -238,9 +238,9 @@ mod tests {
     #[test]
     fn every_moment_since_the_flush_is_allowed_and_the_last_counts() {
         let mut held = in_flight();
-        held.written(3, 1);
+        held.note_written(3, 1);
         held.sent(4, 1, 'c');
-        held.written(4, 1);
+        held.note_written(4, 1);
         held.sent(5, 1, 'a');
         assert_eq!([held.kept(1, &'a'), held.kept(1, &'b')], [Ok(Kept::Newest), Ok(Kept::Between)]);
         assert_eq!(held.kept(1, &'0'), wrong(1, "abca"));
@@ -250,37 +250,37 @@ mod tests {
     #[test]
     fn what_was_found_stays() {
         let mut held = in_flight();
-        assert_eq!(held.found_after_cut(1, 'a'), Ok(Kept::Flushed));
+        assert_eq!(held.check_after_cut(1, 'a'), Ok(Kept::Flushed));
         assert_eq!(held.read(5, 1, &'b'), wrong(1, "a"));
-        assert_eq!(held.found_after_cut(1, 'b'), wrong(1, "a"));
+        assert_eq!(held.check_after_cut(1, 'b'), wrong(1, "a"));
     }
 
     #[test]
     fn what_was_flushed_cannot_be_lost() {
         let mut held = in_flight();
-        held.written(3, 1);
+        held.note_written(3, 1);
         assert_eq!(held.read(4, 1, &'a'), wrong(1, "b"));
         held.flushed(5);
-        assert_eq!(held.found_after_cut(1, 'a'), wrong(1, "b"));
+        assert_eq!(held.check_after_cut(1, 'a'), wrong(1, "b"));
     }
 
     #[test]
     fn a_flush_covers_what_was_sent_before_it() {
         let mut held = in_flight();
-        held.written(3, 1);
+        held.note_written(3, 1);
         held.sent(5, 1, 'c');
         held.flushed(4);
-        assert_eq!(held.found_after_cut(1, 'b'), Ok(Kept::Flushed));
+        assert_eq!(held.check_after_cut(1, 'b'), Ok(Kept::Flushed));
     }
 
     #[test]
     fn a_durable_change_covers_itself_only() {
         let mut held = in_flight();
         held.sent(4, 4, 'x');
-        held.written(4, 4);
-        held.written_durably(4, 4);
-        assert_eq!(held.found_after_cut(1, 'a'), Ok(Kept::Flushed));
-        assert_eq!(held.found_after_cut(4, '0'), wrong(4, "x"));
+        held.note_written(4, 4);
+        held.note_durable(4, 4);
+        assert_eq!(held.check_after_cut(1, 'a'), Ok(Kept::Flushed));
+        assert_eq!(held.check_after_cut(4, '0'), wrong(4, "x"));
     }
 
     #[test]
@@ -292,13 +292,13 @@ mod tests {
         // The change may have left a copy on flash that a mount finds, until a flush follows.
         assert_eq!(held.kept(1, &'b'), Ok(Kept::Newest));
         held.flushed(7);
-        assert_eq!(held.found_after_cut(1, 'b'), wrong(1, "a"));
+        assert_eq!(held.check_after_cut(1, 'b'), wrong(1, "a"));
     }
 
     #[test]
     fn what_cannot_be_read_may_be_any() {
         let mut held = in_flight();
-        held.written(3, 1);
+        held.note_written(3, 1);
         held.may_have_any(1);
         assert_eq!(held.read(5, 1, &'a'), Ok(()));
     }

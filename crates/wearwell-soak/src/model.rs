@@ -70,13 +70,13 @@ impl Model {
     }
 
     /// A write was answered without an error: nothing older may be read any more.
-    pub(crate) fn written(&mut self, seq: Seq, offset: u64, length: usize) {
-        sectors(offset, length).for_each(|sector| self.held.written(seq, sector));
+    pub(crate) fn note_written(&mut self, seq: Seq, offset: u64, length: usize) {
+        sectors(offset, length).for_each(|sector| self.held.note_written(seq, sector));
     }
 
     /// A durable write was answered: nothing older may come back in its range.
-    pub(crate) fn written_durably(&mut self, seq: Seq, offset: u64, length: usize) {
-        sectors(offset, length).for_each(|sector| self.held.written_durably(seq, sector));
+    pub(crate) fn note_durable(&mut self, seq: Seq, offset: u64, length: usize) {
+        sectors(offset, length).for_each(|sector| self.held.note_durable(seq, sector));
     }
 
     /// Flush number `seq` was answered: what could be read when it was sent is durable.
@@ -93,9 +93,9 @@ impl Model {
     }
 
     /// After a kill, the next server returned these bytes from `offset` on. They must stay like this.
-    pub(crate) fn found_after_kill(&mut self, offset: u64, data: &[u8]) -> Result<(), Wrong> {
+    pub(crate) fn check_after_kill(&mut self, offset: u64, data: &[u8]) -> Result<(), Wrong> {
         for (sector, bytes) in sectors(offset, data.len()).zip(data.chunks(SECTOR_BYTES)) {
-            self.held.found_after_cut(sector, xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
+            self.held.check_after_cut(sector, xxh3_64(bytes)).map_err(|wrong| Wrong::new(&wrong, bytes))?;
         }
         // Later writes that begin or end inside a sector build on what was found.
         self.newest[offset as usize..][..data.len()].copy_from_slice(data);
@@ -125,19 +125,19 @@ mod tests {
         let in_flight = || {
             let mut model = Model::new(4096);
             model.sent(1, 512, &OLD);
-            model.written(1, 512, 1024);
+            model.note_written(1, 512, 1024);
             model.flushed(2);
             model.sent(3, 512, &NEW);
             model
         };
         let mixed = [&OLD[..512], &NEW[..512]].concat();
-        assert_eq!(in_flight().found_after_kill(512, &mixed), Ok(()));
+        assert_eq!(in_flight().check_after_kill(512, &mixed), Ok(()));
         assert_eq!(in_flight().read(4, 512, &mixed), Ok(()));
         let torn = [&OLD[..500], &NEW[..524]].concat();
         let wrong = |is_zero| Err(Wrong { sector: 1, allowed: 2, is_zero });
-        assert_eq!(in_flight().found_after_kill(512, &torn), wrong(false));
+        assert_eq!(in_flight().check_after_kill(512, &torn), wrong(false));
         assert_eq!(in_flight().read(4, 512, &torn), wrong(false));
-        assert_eq!(in_flight().found_after_kill(512, &[0; 512]), wrong(true));
+        assert_eq!(in_flight().check_after_kill(512, &[0; 512]), wrong(true));
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         let mut model = Model::new(4096);
         model.sent(1, 512, &OLD);
         model.sent(2, 800, &NEW[..400]);
-        model.written(2, 800, 400);
+        model.note_written(2, 800, 400);
         let both = [&OLD[..288], &NEW[..400], &OLD[..336]].concat();
         assert_eq!(model.read(3, 512, &both), Ok(()));
     }

@@ -287,9 +287,9 @@ impl Writer {
             }
             _ => {
                 self.counts.written_bytes += u64::from(sent.length);
-                self.model.written(sent.seq, sent.offset, sent.length as usize);
+                self.model.note_written(sent.seq, sent.offset, sent.length as usize);
                 if sent.flags & FUA != 0 {
-                    self.model.written_durably(sent.seq, sent.offset, sent.length as usize);
+                    self.model.note_durable(sent.seq, sent.offset, sent.length as usize);
                 }
             }
         }
@@ -343,7 +343,7 @@ impl Writer {
     pub(crate) fn pretend_flushed(&mut self, batch: &Batch) {
         for sent in &batch.0 {
             if matches!(sent.kind, WRITE | TRIM | WRITE_ZEROES) {
-                self.model.written(sent.seq, sent.offset, sent.length as usize);
+                self.model.note_written(sent.seq, sent.offset, sent.length as usize);
             }
         }
         self.model.flushed(self.seq);
@@ -365,7 +365,7 @@ impl Writer {
         match self.wires[self.which].reply(sent.cookie, length)? {
             Ok(data) if was_killed => {
                 self.counts.checked_sectors += (data.len() / SECTOR_BYTES) as u64;
-                let found = self.model.found_after_kill(offset, &data);
+                let found = self.model.check_after_kill(offset, &data);
                 found.map_err(|wrong| Failure::Wrong { when: "after a kill", wrong })
             }
             Ok(data) => self.compare(sent.seq, offset, data, "the whole disk"),

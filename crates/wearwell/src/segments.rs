@@ -379,7 +379,7 @@ impl Segments {
 /// Entries by a mount.
 impl Segments {
     /// The mount found the segment in use, opened for `class` at `opened`.
-    pub(crate) fn found_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
+    pub(crate) fn enter_in_use(&mut self, seg: Seg, class: Class, opened: u64) {
         // It is closed as soon as its valid pages are known (`place_segments`), since lists of candidates depend on
         // these.
         self.rows[seg.index()].state = SegState::Open(Health::Sound);
@@ -395,12 +395,12 @@ impl Segments {
     }
 
     /// The mount points the map to one more page of the segment.
-    pub(crate) fn found_valid(&mut self, seg: Seg) {
+    pub(crate) fn count_valid(&mut self, seg: Seg) {
         self.rows[seg.index()].valid += 1;
     }
 
     /// The mount points the map away from a page of the segment.
-    pub(crate) fn found_stale(&mut self, seg: Seg) {
+    pub(crate) fn drop_valid(&mut self, seg: Seg) {
         self.rows[seg.index()].valid -= 1;
     }
 }

@@ -109,7 +109,7 @@ impl Model {
             let mut versions = self.held.newest(page).clone();
             versions[first as usize..(first + sectors) as usize].fill(version);
             self.held.sent(self.seq, page, versions);
-            self.held.written(self.seq, page);
+            self.held.note_written(self.seq, page);
             sector += sectors;
         }
     }
@@ -140,7 +140,7 @@ impl Model {
             let first = u64::from(page) * u64::from(self.sectors_per_page);
             let sectors = (first..).zip(bytes.chunks_exact(SECTOR));
             let found: Versions = sectors.map(|(sector, bytes)| recognize(bytes, sector)).collect::<Result<_, _>>()?;
-            match self.held.found_after_cut(page, found.clone()).map_err(|wrong| lost(first, &found, &wrong))? {
+            match self.held.check_after_cut(page, found.clone()).map_err(|wrong| lost(first, &found, &wrong))? {
                 Kept::Settled => {}
                 Kept::Newest => survival.newest_pages += 1,
                 Kept::Between => survival.between_pages += 1,

@@ -305,7 +305,7 @@ impl BlockIndex {
     }
 
     /// Adds a log block. The one written last comes last, and becomes the current one of its logical block.
-    pub(super) fn found_log(&mut self, found: &FoundLog) -> LogId {
+    pub(super) fn enter_log(&mut self, found: &FoundLog) -> LogId {
         if found.owner.is_none() {
             self.logs.close_shared();
         }
@@ -318,34 +318,34 @@ impl BlockIndex {
         id
     }
 
-    pub(super) fn found_data(&mut self, lbn: Lbn, seg: Seg) {
+    pub(super) fn enter_data(&mut self, lbn: Lbn, seg: Seg) {
         self.map.set_data(lbn, Some(seg));
     }
 
     /// A data block lacks none of its pages.
-    pub(super) fn found_whole(&mut self, lbn: Lbn) {
+    pub(super) fn enter_whole(&mut self, lbn: Lbn) {
         self.in_place.close(lbn);
         self.map.range(lbn).for_each(|lpn| self.map.set_mapped(Lpn(lpn), true));
     }
 
     /// The newest copy of a page lies here, or the record of its loss.
-    pub(super) fn found_page(&mut self, lpn: Lpn, at: Ppn, is_lost: bool) {
+    pub(super) fn enter_page(&mut self, lpn: Lpn, at: Ppn, is_lost: bool) {
         self.map.set_mapped(lpn, true);
         // It is mapped all the same: an unmapped page would read as zeros.
         if is_lost {
             self.lost.note(lpn);
         }
         let (lbn, offset) = self.map.split(lpn);
-        self.found_logged(lbn, offset, at);
+        self.enter_logged(lbn, offset, at);
     }
 
     /// The last discard record of a logical block lies here. It is live like a page, so that its log block is not
     /// recycled without it.
-    pub(super) fn found_record(&mut self, lbn: Lbn, at: Ppn) {
-        self.found_logged(lbn, self.shape.pages, at);
+    pub(super) fn enter_record(&mut self, lbn: Lbn, at: Ppn) {
+        self.enter_logged(lbn, self.shape.pages, at);
     }
 
-    fn found_logged(&mut self, lbn: Lbn, offset: u32, at: Ppn) {
+    fn enter_logged(&mut self, lbn: Lbn, offset: u32, at: Ppn) {
         // A page in its place in a data block needs no entry.
         if let Some(id) = self.logs.of_page(at) {
             self.map.set_logged(lbn, offset, at);
@@ -354,7 +354,7 @@ impl BlockIndex {
     }
 
     /// A lost page has a record in its place now.
-    pub(super) fn found_lost(&mut self, lpn: Lpn) {
+    pub(super) fn enter_lost(&mut self, lpn: Lpn) {
         self.map.set_mapped(lpn, true);
     }
 }

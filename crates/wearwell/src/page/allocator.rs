@@ -18,6 +18,7 @@ use super::config::Rules;
 use super::index::Index;
 use super::log::{Log, LogShape};
 use super::map::PageMap;
+use super::pool::{Attention, SegmentPool};
 use crate::addr::{Class, Seg};
 use crate::clean::when::Supply;
 use crate::clean::which::VictimChoice;
@@ -167,6 +168,23 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         &mut self.index
     }
 
+    #[inline(always)]
+    pub(super) fn pool(&self) -> &SegmentPool<V> {
+        self.index.pool()
+    }
+
+    /// The pool, for changes that do not concern valid pages.
+    #[inline(always)]
+    pub(super) fn pool_mut(&mut self) -> &mut SegmentPool<V> {
+        self.index.pool_mut()
+    }
+
+    /// When the cleaner has to be called again.
+    #[inline(always)]
+    pub(super) fn attention(&mut self) -> &mut Attention {
+        self.index.pool_mut().attention()
+    }
+
     pub(super) fn placement(&self) -> &W::Policy {
         &self.placement
     }
@@ -216,7 +234,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
     }
 
     /// A mount has found the mark of a clean shutdown.
-    pub(super) fn found_clean_mark(&mut self, seg: Seg) {
+    pub(super) fn enter_clean_mark(&mut self, seg: Seg) {
         self.clean_mark = Some(seg);
     }
 

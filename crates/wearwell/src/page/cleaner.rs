@@ -73,8 +73,8 @@ struct Batch {
 /// if a segment fails.
 #[derive(Debug)]
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
-    pub(super) alloc: Allocator<L, P, M, V, W>,
-    pub(super) discards: DiscardMap,
+    alloc: Allocator<L, P, M, V, W>,
+    discards: DiscardMap,
     /// Other copies of pages that may fade where the map has them, since a mount had no room for copies of them.
     spares: Vec<Spare>,
     /// In such a mount: these pages, read while they could be.
@@ -114,6 +114,34 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
     }
 
+    #[inline(always)]
+    pub(super) fn alloc(&self) -> &Allocator<L, P, M, V, W> {
+        &self.alloc
+    }
+
+    #[inline(always)]
+    pub(super) fn alloc_mut(&mut self) -> &mut Allocator<L, P, M, V, W> {
+        &mut self.alloc
+    }
+
+    pub(super) fn into_alloc(self) -> Allocator<L, P, M, V, W> {
+        self.alloc
+    }
+
+    #[inline(always)]
+    pub(super) fn discards(&self) -> &DiscardMap {
+        &self.discards
+    }
+
+    pub(super) fn discards_mut(&mut self) -> &mut DiscardMap {
+        &mut self.discards
+    }
+
+    /// Both at once, for a mount.
+    pub(super) fn parts_mut(&mut self) -> (&mut Allocator<L, P, M, V, W>, &mut DiscardMap) {
+        (&mut self.alloc, &mut self.discards)
+    }
+
     /// Cleans by these policies from now on.
     pub(super) fn set_policies(&mut self, trigger: ResolvedTrigger, reclaim: Reclamation) {
         (self.trigger, self.reclaim) = (trigger, reclaim);
@@ -139,7 +167,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     #[inline(always)]
     pub(super) fn keep_up(&mut self) -> Result<(), FtlError> {
         let page = self.host_pages();
-        if self.alloc.index_mut().pool_mut().attention().is_due(page) {
+        if self.alloc.attention().is_due(page) {
             self.make_room()?;
         }
         if self.alloc.is_urgent() { self.make_slot() } else { Ok(()) }
@@ -173,7 +201,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.pay()?;
         self.gain_segment()?;
         let has_work = self.has_work();
-        self.alloc.index_mut().pool_mut().attention().set_wanted(has_work);
+        self.alloc.attention().set_wanted(has_work);
         // A block that cannot even be retired may have been found.
         self.alloc.writable()
     }
@@ -236,13 +264,13 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             used_blocks: table.good().saturating_sub(self.alloc.free().total()),
             blocks: table.good(),
         };
-        self.is_reclaiming = self.alloc.index().pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
+        self.is_reclaiming = self.alloc.pool().has_empties() && rule.goes_on(self.is_reclaiming, now);
         self.is_reclaiming || self.trigger.wants_segments(self.free_segments(), self.is_cleaning)
     }
 
     /// True if there are empty segments that are kept for a while. They are erased before anything is copied.
     fn keeps_empties(&self) -> bool {
-        self.reclaim != Reclamation::AtOnce && self.alloc.index().pool().has_empties()
+        self.reclaim != Reclamation::AtOnce && self.alloc.pool().has_empties()
     }
 
     fn has_work(&self) -> bool {
@@ -253,7 +281,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             || self.alloc.is_erasing()
             || self.alloc.is_wear_due()
             || self.alloc.table().unsound() > 0
-            || self.alloc.index().pool().has_empties()
+            || self.alloc.pool().has_empties()
             || self.alloc.is_urgent()
     }
 
@@ -272,7 +300,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         }
         let step = self.trigger.next_step(self.free_segments(), job.pace_pages, self.alloc.shape().slots);
         let paid_until = self.host_pages() + u64::from(step.host_pages);
-        self.alloc.index_mut().pool_mut().attention().rest_until(paid_until);
+        self.alloc.attention().rest_until(paid_until);
         self.clean_step(step.pages, Ground::Foreground)?;
         Ok(())
     }
@@ -371,9 +399,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.stats_mut().reclaimed_blocks += u64::from(is_taken && is_kept);
         let moved_pages = self.clean_step(budget_pages, Ground::Background)?;
         // The next host page finds out whether anything is left to do.
-        self.alloc.index_mut().pool_mut().attention().set_wanted(true);
+        self.alloc.attention().set_wanted(true);
         let goes_on = self.trigger.has_more_in_background(self.free_segments(), self.is_cleaning, moved_pages);
-        Ok(self.job.is_some() || self.alloc.index().pool().has_empties() || goes_on)
+        Ok(self.job.is_some() || self.alloc.pool().has_empties() || goes_on)
     }
 }
 
@@ -409,7 +437,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if supply == Supply::Urgent {
             self.alloc.keep_place_for_copies();
             let clock = self.alloc.index().clock().for_ages();
-            if let Some(seg) = self.alloc.index_mut().pool_mut().fewest_valid(clock, &mut self.rng) {
+            if let Some(seg) = self.alloc.pool_mut().fewest_valid(clock, &mut self.rng) {
                 self.begin(seg, Reason::Cleaning, 0)?;
                 self.alloc.stats_mut().urgent_cleanings += 1;
             }
@@ -445,7 +473,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 
     fn begin(&mut self, victim: Seg, reason: Reason, lag_pages: u32) -> Result<(), FtlError> {
         assert!(self.job.is_none(), "one segment is emptied at a time");
-        self.alloc.index_mut().pool_mut().choose(victim);
+        self.alloc.pool_mut().choose(victim);
         let valid = self.alloc.table().valid(victim);
         if reason == Reason::Cleaning {
             self.alloc.probe_mut().victim(victim.0, valid);
@@ -468,7 +496,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Asks for a segment to be emptied out of turn, because its data fades.
     #[cold]
     pub(super) fn refresh(&mut self, seg: Seg) {
-        self.alloc.index_mut().pool_mut().distrust(seg, Health::Fading);
+        self.alloc.pool_mut().distrust(seg, Health::Fading);
     }
 }
 
@@ -515,7 +543,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
             self.make_room()?;
             self.take_slot(Class(0))?;
             // The next host page writes the part before anything is cleaned (`make_room`).
-            self.alloc.index_mut().pool_mut().attention().call();
+            self.alloc.attention().call();
         }
         self.discards.mark_dirty(part);
         Ok(())

@@ -22,8 +22,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Announces pages that will be written soon, so that what is kept of them can be fetched together. It is for
     /// replays. The engine behaves the same.
     pub fn expect_writes(&mut self, pages: &[Lpn]) {
-        self.cleaner.alloc.index().fetch(pages);
-        self.cleaner.alloc.placement_mut().expect(pages);
+        self.cleaner.alloc().index().fetch(pages);
+        self.cleaner.alloc_mut().placement_mut().expect(pages);
     }
 
     /// Appends a host page, points the map at it and invalidates what it replaces.
@@ -31,14 +31,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn put_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         debug_assert!(lpn.0 < self.config.logical_pages, "a page of the host's");
         // The log may have found failing blocks in the last append. Their segments must not take this page.
-        self.cleaner.alloc.note_failures();
+        self.cleaner.alloc_mut().note_failures();
         self.cleaner.keep_up()?;
-        let alloc = &mut self.cleaner.alloc;
+        let (alloc, discards) = self.cleaner.parts_mut();
         // This tells the placement and the discard map what is replaced. `Allocator::put` looks the page up again: if a
         // program fails, room is made for another, and that may move the page.
         let old = alloc.lookup(lpn)?;
         // The part on flash may call a page unmapped that is mapped for the first time.
-        let grows = if old.is_some() { None } else { self.cleaner.discards.part_for(lpn) };
+        let grows = if old.is_some() { None } else { discards.part_for(lpn) };
         let class = alloc.place(lpn, hint, old);
         if let Err(error) = self.append_page(lpn, class, data) {
             // The program may have left a copy that the map does not know. Discards of unmapped pages count from now
@@ -47,9 +47,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Err(error);
         }
         if let Some(part) = grows {
-            self.cleaner.discards.note_growth(part);
+            self.cleaner.discards_mut().note_growth(part);
         }
-        self.cleaner.alloc.stats_mut().host_programs += 1;
+        self.cleaner.alloc_mut().stats_mut().host_programs += 1;
         Ok(())
     }
 
@@ -57,33 +57,33 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn append_page(&mut self, lpn: Lpn, wanted: Class, data: &[u8]) -> Result<(), FtlError> {
         // `keep_up` has seen to a slot. A segment that fails costs it, and then the page needs another one. If none is
         // left, `make_slot` fails, which ends the loop.
-        while !self.cleaner.alloc.put_wanted(lpn, wanted, data)? {
+        while !self.cleaner.alloc_mut().put_wanted(lpn, wanted, data)? {
             self.cleaner.make_slot()?;
         }
         Ok(())
     }
 
     fn discard_page(&mut self, lpn: Lpn) -> Result<(), FtlError> {
-        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
+        let is_lost = self.cleaner.alloc().index().lost().contains(lpn);
         // Nothing on flash can come back, so there is nothing to record.
         if !self.find_page(lpn)?.is_some() && !is_lost && !self.has_failed_writes {
             self.buffer.drop_superseded(lpn);
             return Ok(());
         }
-        self.cleaner.alloc.writable()?;
+        self.cleaner.alloc().writable()?;
         if L::DISCARDS == Discards::Flagged {
             // On NOR this flag is the discard, and it lasts at once. If it cannot be cleared, the page is still mapped.
             self.flag_discarded(lpn)?;
         }
         // The part is marked before the map changes: if there is no room for it, nothing was discarded.
-        if let Some(part) = self.cleaner.discards.part_for(lpn) {
+        if let Some(part) = self.cleaner.discards().part_for(lpn) {
             self.cleaner.begin_discard(part)?;
         }
         // The buffer is not dropped before: if a step above fails, reads still come from it.
         self.buffer.drop_superseded(lpn);
         // The page is looked up only now, because making room may have moved it.
         let old = self.find_page(lpn)?;
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         if old.is_some() {
             alloc.discard(lpn, old)?;
             alloc.placement_mut().discarded(lpn);
@@ -100,13 +100,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // Each turn retires the segments in which a flag failed, so the loop ends.
         loop {
             self.cleaner.retire_failing()?;
-            self.cleaner.alloc.writable()?;
+            self.cleaner.alloc().writable()?;
             // A segment that was retired may have held the page.
             let at = self.find_page(lpn)?;
             if !at.is_some() {
                 return Ok(());
             }
-            match self.cleaner.alloc.log_mut().invalidate(at) {
+            match self.cleaner.alloc_mut().log_mut().invalidate(at) {
                 Err(ErrorKind::ProgramFailed) => {}
                 flagged => return flagged.map_err(FtlError::Chip),
             }
@@ -119,7 +119,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // Spec P17.
         let of = self.find_page(lpn)?;
         for at in self.cleaner.spares_of(lpn, of) {
-            if self.cleaner.alloc.log_mut().holds(at, lpn, page).map_err(FtlError::Chip)? {
+            if self.cleaner.alloc_mut().log_mut().holds(at, lpn, page).map_err(FtlError::Chip)? {
                 return Ok(());
             }
         }
@@ -128,7 +128,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Ends every open segment that holds something with a summary, so that the next mount need not read its pages.
     fn seal_all(&mut self) -> Result<(), FtlError> {
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         // The summary may be cut: until it is there, padding keeps what is promised beyond suspicion.
         alloc.pad_beyond_suspicion()?;
         // If that failed in a segment, its last pages may still need a tag page.
@@ -138,7 +138,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Leaves the mark of a clean shutdown in a segment of its own, which is free for it.
     fn leave_mark(&mut self) -> Result<(), FtlError> {
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         // The mark counts only if it is alone in its segment (Spec P4), so no open segment may take it.
         alloc.abandon_open();
         // A clean shutdown does not repair a free segment that a cut may have left torn, so the mark records them. One
@@ -146,7 +146,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let is_suspect = |state: SegState| state == SegState::Suspect || state.health() == Health::Failing;
         let has_suspects = alloc.has_unmarked() || alloc.table().all().any(|seg| is_suspect(alloc.table().state(seg)));
         let class = self.cleaner.take_slot(Class(0))?;
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         let open = alloc.open_segment(class);
         if open.next > 0 {
             // A block failed, and cleaning has begun to fill the only free segment. The next mount scans as after a
@@ -166,12 +166,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // The program failed, but the mark may be readable. The segment is retired before anything is written that
             // would contradict the mark.
             Err(ErrorKind::ProgramFailed) => {
-                alloc.index_mut().pool_mut().take_this_empty(open.seg);
+                alloc.pool_mut().take_this_empty(open.seg);
                 return self.cleaner.reclaim(open.seg, 0);
             }
             // The mark may have been written. It is then true, because nothing else changes before it is erased.
             Err(error) => {
-                alloc.index_mut().pool_mut().take_this_empty(open.seg);
+                alloc.pool_mut().take_this_empty(open.seg);
                 alloc.keep_mark(open.seg);
                 return Err(FtlError::Chip(error));
             }
@@ -194,16 +194,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
     }
 
     fn counters(&mut self) -> &mut Stats {
-        self.cleaner.alloc.stats_mut()
+        self.cleaner.alloc_mut().stats_mut()
     }
 
     #[inline]
     fn find_page(&mut self, lpn: Lpn) -> Result<Ppn, FtlError> {
-        self.cleaner.alloc.lookup(lpn)
+        self.cleaner.alloc_mut().lookup(lpn)
     }
 
     fn read_mapped(&mut self, lpn: Lpn, at: Ppn, page: &mut [u8]) -> Result<(), FtlError> {
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         // The map may point to the record of the loss, which reads as zeros.
         if alloc.index().lost().contains(lpn) {
             return Err(FtlError::Unreadable { lpn });
@@ -227,11 +227,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Buffered for PageFtl<L, 
     }
 
     fn losses(&mut self) -> &mut Losses {
-        self.cleaner.alloc.index_mut().lost_mut()
+        self.cleaner.alloc_mut().index_mut().lost_mut()
     }
 
     fn writable(&self) -> Result<(), FtlError> {
-        self.cleaner.alloc.writable()
+        self.cleaner.alloc().writable()
     }
 }
 
@@ -241,7 +241,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn page_bytes(&self) -> u32 {
-        self.cleaner.alloc.shape().page_bytes
+        self.cleaner.alloc().shape().page_bytes
     }
 
     fn read(&mut self, at: Sectors, data: &mut [u8]) -> Result<(), FtlError> {
@@ -266,7 +266,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
 
     #[inline]
     fn write_page(&mut self, lpn: Lpn, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
-        self.cleaner.alloc.stats_mut().host_pages += 1;
+        self.cleaner.alloc_mut().stats_mut().host_pages += 1;
         self.put_page(lpn, data, hint).inspect_err(|_| self.drop_if_written(lpn, data))?;
         // Dropped only now: if the write fails, reads still come from the buffer.
         self.buffer.drop_superseded(lpn);
@@ -284,12 +284,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn flush(&mut self) -> Result<(), FtlError> {
-        self.cleaner.alloc.stats_mut().flushes += 1;
+        self.cleaner.alloc_mut().stats_mut().flushes += 1;
         // Parts of pages in the buffer have been answered, so they are promised, too. They take slots, so they come
         // before anything is padded.
         self.drain_all()?;
         // Parts of the discard map take slots like host pages, so the cleaner makes room for them too.
-        if self.cleaner.discards.dirty_parts() > 0 {
+        if self.cleaner.discards().dirty_parts() > 0 {
             self.cleaner.make_room()?;
         }
         self.cleaner.settle()?;
@@ -302,7 +302,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     }
 
     fn set_time_us(&mut self, now_us: u64) {
-        let clock = self.cleaner.alloc.index_mut().clock_mut();
+        let clock = self.cleaner.alloc_mut().index_mut().clock_mut();
         debug_assert!(now_us >= clock.now_us, "time does not go back");
         clock.now_us = now_us;
     }
@@ -310,7 +310,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
     fn shutdown(&mut self) -> Result<(), FtlError> {
         // The mark promises that nothing was cut, so everything has to last before it is written.
         self.flush()?;
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         // On NOR the header is programmed behind the erase. Without it the next mount would erase the block again (Spec
         // O1).
         alloc.finish_erase(true)?;
@@ -322,18 +322,18 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         self.cleaner.record_growth()?;
         self.seal_all()?;
         // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
-        let has_room = !self.cleaner.alloc.is_urgent();
+        let has_room = !self.cleaner.alloc().is_urgent();
         if has_room { self.leave_mark() } else { Ok(()) }
     }
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P, V, W> {
     fn stats(&self) -> &Stats {
-        self.cleaner.alloc.stats()
+        self.cleaner.alloc().stats()
     }
 
     fn reset_stats(&mut self) {
-        self.cleaner.alloc.stats_mut().reset();
+        self.cleaner.alloc_mut().stats_mut().reset();
     }
 
     fn erase_counts(&self) -> Vec<u32> {
@@ -341,13 +341,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
     }
 
     fn limits(&self) -> Limits {
-        let alloc = &self.cleaner.alloc;
+        let alloc = self.cleaner.alloc();
         let shape = alloc.shape();
         let slots = u64::from(shape.slots);
         // A page may wait for the erases of two empty segments and for the victim that it pays for (`make_room`), and
         // if nothing is free, until a segment is (`clean_urgently`). Each segment costs a move for each slot, its
         // erase, and the pages of the layout.
-        let own_pages = u64::from(shape.overhead_pages) + u64::from(self.cleaner.discards.parts()) + 1;
+        let own_pages = u64::from(shape.overhead_pages) + u64::from(self.cleaner.discards().parts()) + 1;
         let segment_ops = (slots + own_pages) * u64::from(shape.ops_per_page) + 8;
         let segments = 3 + u64::from(self.config.victims_for_a_segment(shape));
         Limits {
@@ -371,11 +371,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Inspect for PageFtl<L, P
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Lookup for PageFtl<L, P, V, W> {
     fn lookup(&self, lpn: Lpn) -> Ppn {
-        self.cleaner.alloc.index().place_of(lpn)
+        self.cleaner.alloc().index().place_of(lpn)
     }
 
     fn holds(&self, lpn: Lpn) -> bool {
-        let is_lost = self.cleaner.alloc.index().lost().contains(lpn);
+        let is_lost = self.cleaner.alloc().index().lost().contains(lpn);
         self.lookup(lpn).is_some() || is_lost || self.buffer.find(lpn).is_some()
     }
 }

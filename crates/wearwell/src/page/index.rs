@@ -149,7 +149,7 @@ impl<M, V: VictimChoice> Index<M, V> {
         M: PageMap<L>,
     {
         self.point(log, lpn, old, seg, slot)?;
-        self.pool.table_mut().found_valid(seg);
+        self.pool.table_mut().count_valid(seg);
         Ok(())
     }
 
@@ -249,9 +249,9 @@ impl<V: VictimChoice> Index<FlatMap, V> {
         self.map.point(lpn, old, at);
         // The table alone is told, and not the pool: a mount fills the lists of candidates once all counts are known.
         if old.is_some() {
-            self.pool.table_mut().found_stale(self.slots.segment_of(old));
+            self.pool.table_mut().drop_valid(self.slots.segment_of(old));
         }
-        self.pool.table_mut().found_valid(self.slots.segment_of(at));
+        self.pool.table_mut().count_valid(self.slots.segment_of(at));
     }
 
     /// Unmaps a mapped page. Returns the segment that it lay in.
@@ -259,7 +259,7 @@ impl<V: VictimChoice> Index<FlatMap, V> {
         let old = self.place_of(lpn);
         self.map.forget(lpn, old);
         let seg = self.slots.segment_of(old);
-        self.pool.table_mut().found_stale(seg);
+        self.pool.table_mut().drop_valid(seg);
         seg
     }
 

@@ -184,7 +184,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     #[expect(clippy::boxed_local, reason = "only the log is to be moved, and not the engine")]
     fn give_back(self: Box<Self>, log: &mut Option<L>) -> P {
-        let (given, probe) = self.cleaner.alloc.into_parts();
+        let (given, probe) = self.cleaner.into_alloc().into_parts();
         *log = Some(given);
         probe
     }
@@ -192,7 +192,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Erases every good segment and begins with all of them free.
     #[inline(never)]
     fn erase_all(&mut self) -> Result<(), MountError> {
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         // A format that is cut must not leave a checkpoint of what it has erased in part.
         if alloc.log().checkpoint_pages() > 0 {
             // Its first segment is enough: without the first page no mount believes the rest (Spec P15), and none
@@ -204,49 +204,49 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // The scan only tells the erase count.
             let scan = alloc.log_mut().scan(seg)?;
             if alloc.log_mut().is_bad(seg)? {
-                alloc.index_mut().pool_mut().table_mut().retire(seg);
+                alloc.pool_mut().table_mut().retire(seg);
                 continue;
             }
             // The layout `plain` has no records, and begins with what the chip holds. Nothing can mount it.
             if let Some(scan) = scan {
                 // Spec P2.
                 let erases = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES).unwrap_or(0);
-                alloc.index_mut().pool_mut().table_mut().set_erases(seg, erases);
+                alloc.pool_mut().table_mut().set_erases(seg, erases);
                 if !alloc.erase_for_format(seg)? {
                     continue;
                 }
             }
             alloc.add_free(seg);
         }
-        self.cleaner.alloc.start();
+        self.cleaner.alloc_mut().start();
         // What the format has cost is no part of the host's counters.
-        self.cleaner.alloc.stats_mut().reset();
+        self.cleaner.alloc_mut().stats_mut().reset();
         Ok(())
     }
 
     /// The log, and through it the chip.
     pub fn log(&self) -> &L {
-        self.cleaner.alloc.log()
+        self.cleaner.alloc().log()
     }
 
     /// The log, to reach the chip's clock or faults. The engine does not notice changes made through it.
     pub fn log_mut(&mut self) -> &mut L {
-        self.cleaner.alloc.log_mut()
+        self.cleaner.alloc_mut().log_mut()
     }
 
     /// Gives the log back and drops everything else, like a power cut.
     pub fn into_log(self) -> L {
-        self.cleaner.alloc.into_parts().0
+        self.cleaner.into_alloc().into_parts().0
     }
 
     /// The probe that receives the engine's events.
     pub fn probe_mut(&mut self) -> &mut P {
-        self.cleaner.alloc.probe_mut()
+        self.cleaner.alloc_mut().probe_mut()
     }
 
     /// The table of segments.
     pub fn segments(&self) -> &Segments {
-        self.cleaner.alloc.table()
+        self.cleaner.alloc().table()
     }
 
     /// The policies in force.
@@ -258,14 +258,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// not known until they have written since the mount.
     pub fn streams_of(&self, class: Class) -> Vec<u16> {
         let mut streams = Vec::new();
-        self.cleaner.alloc.placement().streams_of(class, &mut |stream| streams.push(stream));
+        self.cleaner.alloc().placement().streams_of(class, &mut |stream| streams.push(stream));
         streams.sort_unstable();
         streams
     }
 
     /// Free pages in the open segment of a class; none if it has no open segment, so that the next page opens one.
     pub fn room_of(&self, class: Class) -> Option<u32> {
-        let alloc = &self.cleaner.alloc;
+        let alloc = self.cleaner.alloc();
         let open = alloc.open_segment(class);
         open.is_open().then(|| alloc.shape().slots.saturating_sub(open.next))
     }
@@ -273,7 +273,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Ends the open segment of a class, so that the next page of the class opens another. An open segment without a
     /// page stays.
     pub fn end_segment_of(&mut self, class: Class) {
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         let open = alloc.open_segment(class);
         if open.is_open() && open.next > 0 {
             alloc.abandon(class);
@@ -286,7 +286,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// [`ConfigError::Watermark`] if the marks do not fit, [`ConfigError::TooLarge`] or [`ConfigError::TooFewSegments`]
     /// if placement takes more segments than are left; nothing has changed then.
     pub fn set_policies(&mut self, policies: Policies<V, W>) -> Result<(), ConfigError> {
-        let shape = *self.cleaner.alloc.shape();
+        let shape = *self.cleaner.alloc().shape();
         let config = PageConfig { policies, ..self.config };
         let is_placed_anew = policies.place != self.config.policies.place;
         // A placement from outside may be in force, whose classes no configuration names (`set_own_placement`).
@@ -297,7 +297,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let old = core::mem::replace(&mut self.config, config).policies;
         self.classes = classes;
         self.cleaner.set_policies(trigger, policies.reclaim);
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         alloc.set_rules(Self::rules(&config, classes, &shape, parts, trigger.alert_below()));
         let is_timed = policies.when.ages_in_seconds();
         let other_ages = old.when.ages_in_seconds() != is_timed;
@@ -305,12 +305,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // The unit changes first, so that `now` is in the new one.
             alloc.index_mut().clock_mut().is_timed = is_timed;
             let now = alloc.index().clock().stamp();
-            alloc.index_mut().pool_mut().table_mut().restamp(now);
+            alloc.pool_mut().table_mut().restamp(now);
         }
         // Policies by age keep their lists in the order of the stamps, which `restamp` has changed.
         if old.which != policies.which || other_ages {
             let victims = policies.which.build(shape.segments, shape.data_slots);
-            alloc.index_mut().pool_mut().set_victims(victims);
+            alloc.pool_mut().set_victims(victims);
         }
         if is_placed_anew {
             let LogShape { segments, slots, .. } = shape;
@@ -322,7 +322,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             alloc.reorder_free();
         }
         // The new marks may be above what is free now, and only the cleaner finds out.
-        alloc.index_mut().pool_mut().attention().call();
+        alloc.attention().call();
         Ok(())
     }
 }

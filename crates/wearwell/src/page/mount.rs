@@ -23,7 +23,6 @@ use core::mem::take;
 use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
-use super::cleaner::Cleaner;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
 use super::discards::{DiscardMap, is_unmapped};
 use super::found::{
@@ -77,7 +76,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 Ok(report) => return Ok((ftl, report)),
                 Err(error) => error,
             };
-            ftl.cleaner.alloc.abandon_open();
+            ftl.cleaner.alloc_mut().abandon_open();
             probe = ftl.give_back(log);
             // A suspect page has faded. The mount begins again without it, as if the power had failed here. Each turn
             // knows one more, so the loop ends.
@@ -98,7 +97,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     fn build_map(&mut self, faded: &mut Vec<Ppn>) -> Result<Outcome, MountError> {
         let Self { cleaner, scratch, .. } = self;
-        let mut recovery = Recovery::new(&mut cleaner.alloc, &cleaner.discards, scratch);
+        let (alloc, discards) = cleaner.parts_mut();
+        let mut recovery = Recovery::new(alloc, discards, scratch);
         let suspects = recovery.build(faded)?;
         recovery.finish(suspects)
     }
@@ -110,11 +110,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let Outcome { passed_over, headless, is_settled, report, .. } = outcome;
         // This is asked before anything on flash changes: a mount that runs out of memory later would stop half-way.
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
-        self.cleaner.alloc.start();
+        self.cleaner.alloc_mut().start();
         self.confirm_winners()?;
         // Blocks in which a flag could not be cleared are failing. Nothing may be written there from here on.
-        self.cleaner.alloc.note_failures();
-        if let Some(erased) = self.cleaner.alloc.add_header(headless)? {
+        self.cleaner.alloc_mut().note_failures();
+        if let Some(erased) = self.cleaner.alloc_mut().add_header(headless)? {
             // What is written there from now on is not older than a rescue.
             unsealed.retain(|&seg| seg != erased);
         }
@@ -123,7 +123,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if !report.clean {
             trusted.clone_from(uncertain);
             // Spec P11.
-            let Cleaner { alloc, discards, .. } = &mut self.cleaner;
+            let (alloc, discards) = self.cleaner.parts_mut();
             let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed);
             *uncertain = rescue.affordable(suspects, take(uncertain))?;
             // What the rescue empties is erased at once, because it may have taken the last free segment.
@@ -154,15 +154,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // Spec P15. If the power is cut later, nothing else says what this mount has shown as discarded.
         self.write_parts(known_parts)?;
         let cleaner = &self.cleaner;
-        report.read_only = cleaner.alloc.writable().is_err();
+        report.read_only = cleaner.alloc().writable().is_err();
         // What the mount has cost is no part of the host's counters.
-        self.cleaner.alloc.stats_mut().reset();
+        self.cleaner.alloc_mut().stats_mut().reset();
         Ok(*report)
     }
 
     /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.
     fn note_growth(&mut self, is_clean: bool) {
-        let Cleaner { alloc, discards, .. } = &mut self.cleaner;
+        let (alloc, discards) = self.cleaner.parts_mut();
         for part in 0..discards.parts() {
             let is_on_flash = alloc.index().place_of(discards.page_of(part)).is_some();
             if !is_clean || !is_on_flash {
@@ -173,7 +173,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Tells the log which copies won, so that the flags on flash agree with the map.
     fn confirm_winners(&mut self) -> Result<(), MountError> {
-        let (log, index) = self.cleaner.alloc.log_and_index();
+        let (log, index) = self.cleaner.alloc_mut().log_and_index();
         let map = index.map();
         // An entry may name a page beyond the capacity. No copy of such a page wins.
         log.confirm(&|lpn: Lpn| if lpn.0 < map.logical_pages() { map.place_of(lpn) } else { Ppn::NONE })?;
@@ -354,7 +354,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// Enters the scan of a segment.
     fn take_in(&mut self, seg: Seg, scan: &SegmentScan, faded: &[Ppn]) -> Result<(), MountError> {
         let slots = u64::from(self.alloc.shape().slots);
-        let table = self.alloc.index_mut().pool_mut().table_mut();
+        let table = self.alloc.pool_mut().table_mut();
         if scan.bad {
             table.retire(seg);
             return Ok(());
@@ -377,7 +377,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         }
         let opened = scan.opened.filter(|&clock| clock < IMPLAUSIBLE_CLOCK);
         // The greatest stamp stands for one that is not known (`place_segments`).
-        table.found_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
+        table.enter_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
         let clock = self.alloc.index_mut().clock_mut();
         // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
         clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
@@ -413,7 +413,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             if tag.kind == Kind::CleanMark {
                 // Spec P4.
                 if records == 1 {
-                    self.alloc.found_clean_mark(seg);
+                    self.alloc.enter_clean_mark(seg);
                     self.trusts_free = tag.lpn == Lpn(0);
                 }
                 continue;
@@ -556,7 +556,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         let unknown: Vec<Seg> =
             self.alloc.table().all().filter(|&seg| self.alloc.table().erases(seg) == u32::MAX).collect();
         for &seg in &unknown {
-            self.alloc.index_mut().pool_mut().table_mut().set_erases(seg, mean);
+            self.alloc.pool_mut().table_mut().set_erases(seg, mean);
         }
         if unknown.is_empty() {
             return Ok(());
@@ -566,7 +566,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 continue;
             }
             for (seg, erases) in decode_older(self.page).filter(|named| unknown.contains(&named.0)) {
-                let table = self.alloc.index_mut().pool_mut().table_mut();
+                let table = self.alloc.pool_mut().table_mut();
                 table.set_erases(seg, table.erases(seg).max(erases.min(IMPLAUSIBLE_ERASES)));
             }
         }

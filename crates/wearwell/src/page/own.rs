@@ -27,19 +27,19 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
         policy: Box<dyn ClassPlacement + Send>,
         classes: ClassCount,
     ) -> Result<(), ConfigError> {
-        let shape = *self.cleaner.alloc.shape();
+        let shape = *self.cleaner.alloc().shape();
         let count = u32::from(classes.get());
         // This is all that can fail, so a refused placement leaves everything as it was.
         let parts = self.config.check(count, &shape, L::DISCARDS)?;
         self.classes = count;
-        let alloc = &mut self.cleaner.alloc;
+        let alloc = self.cleaner.alloc_mut();
         let mut rules = *alloc.rules();
         // The number of classes decides how many pages a cut may hit at once, and so how many segments a rescue needs.
         rules.needed_segments = self.config.needed_segments(count, &shape, L::DISCARDS, parts);
         rules.recovery_segments = PageConfig::<VictimPolicy, Placement>::held_segments(count, &shape, L::DISCARDS);
         alloc.set_rules(rules);
         alloc.place_by(Placer::Own(policy, classes));
-        alloc.index_mut().pool_mut().attention().call();
+        alloc.attention().call();
         Ok(())
     }
 
@@ -48,7 +48,7 @@ impl<L: Log, P: Probe> PageFtl<L, P> {
     /// It stays in force until [`set_policies`](Self::set_policies) names another `which` than before, or measures ages
     /// otherwise; no mount knows of it.
     pub fn set_own_victims(&mut self, policy: Box<dyn VictimSelection + Send>) {
-        let pool = self.cleaner.alloc.index_mut().pool_mut();
+        let pool = self.cleaner.alloc_mut().pool_mut();
         pool.set_victims(VictimSelector::own(policy));
         pool.attention().call();
     }

@@ -360,7 +360,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
         let Some(seg) = self.find_expendable(pages, &self.empties())? else { return Ok(false) };
-        self.alloc.index_mut().pool_mut().take_this_empty(seg);
+        self.alloc.pool_mut().take_this_empty(seg);
         // No part of the discard map is dirty here, so nothing else has to be written before an erase.
         self.alloc.remove_clean_mark()?;
         self.alloc.pad_open()?;
@@ -370,7 +370,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     }
 
     fn empties(&self) -> Vec<Seg> {
-        self.alloc.index().pool().empties().collect()
+        self.alloc.pool().empties().collect()
     }
 
     /// One of these segments without which all of `pages` can still be rescued.

@@ -41,10 +41,10 @@ fn cleaner() -> Below {
 
 /// Writes a page for the host, if there is a slot for it without cleaning, and the program does not fail.
 fn put(below: &mut Below, lpn: u32) -> bool {
-    below.alloc.put_wanted(Lpn(lpn), HOST, &DATA).expect("only the program may fail")
+    below.alloc_mut().put_wanted(Lpn(lpn), HOST, &DATA).expect("only the program may fail")
 }
 
 /// Valid pages of all segments.
 fn valid(below: &Below) -> u32 {
-    below.alloc.table().all().map(|seg| below.alloc.table().valid(seg)).sum()
+    below.alloc().table().all().map(|seg| below.alloc().table().valid(seg)).sum()
 }

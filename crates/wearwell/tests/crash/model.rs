@@ -111,7 +111,7 @@ impl Model {
                 }
                 let at = Sectors { start: u64::from(page * per_page), count: u64::from(count * per_page) };
                 ftl.discard(at)?;
-                self.written(page, count);
+                self.note_written(page, count);
                 Ok(())
             }
             Command::Flush => {
@@ -151,12 +151,12 @@ impl Model {
         }
         let at = Sectors { start: u64::from(page * per_page + first), count: u64::from(count) };
         ftl.write(at, &data, hint)?;
-        self.written(page, pages);
+        self.note_written(page, pages);
         Ok(())
     }
 
-    fn written(&mut self, page: u32, count: u32) {
-        (page..page + count).for_each(|page| self.held.written(self.seq, page));
+    fn note_written(&mut self, page: u32, count: u32) {
+        (page..page + count).for_each(|page| self.held.note_written(self.seq, page));
     }
 
     /// Reads every page and checks that it holds what it was last given.
@@ -175,7 +175,7 @@ impl Model {
     /// what has been served must stay.
     pub(crate) fn check_after_cut<F: BlockDevice>(&mut self, ftl: &mut F) -> Result<(), String> {
         for (page, found) in (0..).zip(self.check_held(ftl)?) {
-            self.held.found_after_cut(page, found).map_err(|wrong| format!("{wrong:?}"))?;
+            self.held.check_after_cut(page, found).map_err(|wrong| format!("{wrong:?}"))?;
         }
         Ok(())
     }
@@ -213,8 +213,8 @@ impl Model {
     pub(crate) fn settle(&mut self, page: u32, content: Content) {
         self.seq += 1;
         self.held.sent(self.seq, page, content);
-        self.held.written(self.seq, page);
-        self.held.written_durably(self.seq, page);
+        self.held.note_written(self.seq, page);
+        self.held.note_durable(self.seq, page);
     }
 
     /// A page cannot be read: it may hold whatever it could.

@@ -35,7 +35,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                 recovery.scanned.push(scanned);
             } else {
                 // The commit vouches for each page, so a mount reads none of them.
-                self.recycler.merger.index.found_whole(newest.lbn);
+                self.recycler.merger.index.enter_whole(newest.lbn);
                 for lpn in self.map().range(newest.lbn) {
                     recovery.newest[lpn as usize] = newest.seq;
                 }
@@ -184,7 +184,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     }
 
     fn set_data_block(&mut self, lbn: Lbn, seg: Seg) {
-        self.recycler.merger.index.found_data(lbn, seg);
+        self.recycler.merger.index.enter_data(lbn, seg);
         self.recycler.merger.store.use_as_data(seg, lbn);
     }
 
@@ -330,7 +330,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             }
             recovery.page = record;
             recovery.report.lost_discards += u32::from(read.is_err());
-            self.recycler.merger.index.found_record(lbn, at);
+            self.recycler.merger.index.enter_record(lbn, at);
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         // After a cut the block takes no more. A cut may have made its room useless, or have hit a superseded page that
         // fades later. The cut may have been an earlier one, and nothing tells which page it has hit.
         let continues = recovery.continues && scanned.what.is_trusted();
-        let id = self.recycler.merger.index.found_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
+        let id = self.recycler.merger.index.enter_log(&FoundLog { seg: scanned.seg, owner, held, in_order, continues });
         self.recycler.merger.store.use_as_log(scanned.seg, id);
         if !continues {
             self.recycler.merger.store.suspect(scanned.seg);
@@ -63,7 +63,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Points the map at the copies chosen.
     pub(super) fn point_at_copies(&mut self, copies: &[Found], recovery: &Recovery) {
         for copy in copies {
-            self.recycler.merger.index.found_page(copy.lpn, copy.at, copy.lost);
+            self.recycler.merger.index.enter_page(copy.lpn, copy.at, copy.lost);
         }
         for scanned in &recovery.scanned {
             let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
@@ -94,11 +94,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let mean = recovery.known_erases.checked_div(recovery.known_blocks).unwrap_or(0) as u32;
         // Their counts are not known. With 0, wear leveling would take them for new.
         for &seg in recovery.blank.iter().chain(&recovery.uncounted) {
-            self.recycler.merger.store.found_erases(seg, mean);
+            self.recycler.merger.store.enter_erases(seg, mean);
         }
         self.recycler.merger.store.start();
         match recovery.mark {
-            Some(mark) if recovery.report.clean => self.recycler.merger.store.found_clean_mark(mark.seg),
+            Some(mark) if recovery.report.clean => self.recycler.merger.store.enter_clean_mark(mark.seg),
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }

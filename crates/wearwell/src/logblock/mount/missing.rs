@@ -72,7 +72,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // Not `merge`: that drops a logical block without pages, and the loss would be forgotten.
             match self.recycler.merger.merge_to(lbn, MergeCause::Upkeep, false) {
                 // Each has a record in its place, to which the map points.
-                Ok(()) => missing.into_iter().for_each(|lpn| self.recycler.merger.index.found_lost(Lpn(lpn))),
+                Ok(()) => missing.into_iter().for_each(|lpn| self.recycler.merger.index.enter_lost(Lpn(lpn))),
                 // They are errors for as long as the device is on. The next write says it again.
                 Err(FtlError::WornOut { .. }) => break,
                 Err(error) => return Err(error),

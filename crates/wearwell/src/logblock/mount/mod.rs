@@ -270,7 +270,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         // Spec B7.
         recovery.report.clean = recovery.mark.is_some_and(|mark| mark.seq > recovery.greatest_seq);
         recovery.continues = recovery.report.clean && recovery.mark.is_some_and(|mark| mark.continues);
-        self.recycler.merger.store.found_seq(recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)));
+        self.recycler.merger.store.enter_seq(recovery.greatest_seq.max(recovery.mark.map_or(0, |mark| mark.seq)));
         if !recovery.report.clean {
             self.find_last(recovery)?;
         }
@@ -451,7 +451,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn believe_erases(&mut self, seg: Seg, tag: &Tag, recovery: &mut Recovery) {
         // `NO_ERASES` is greater, too: a tag that says no count is passed over.
         if tag.erases < IMPLAUSIBLE_ERASES {
-            self.recycler.merger.store.found_erases(seg, tag.erases);
+            self.recycler.merger.store.enter_erases(seg, tag.erases);
             recovery.known_erases += u64::from(tag.erases);
             recovery.known_blocks += 1;
         }

@@ -15,7 +15,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     }
 
     /// A mount has found the mark.
-    pub(in crate::logblock) fn found_clean_mark(&mut self, seg: Seg) {
+    pub(in crate::logblock) fn enter_clean_mark(&mut self, seg: Seg) {
         self.clean_mark = Some(seg);
     }
 

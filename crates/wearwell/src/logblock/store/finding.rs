@@ -57,7 +57,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     }
 
     /// A segment was erased so often, as far as a mount knows.
-    pub(in crate::logblock) fn found_erases(&mut self, seg: Seg, erases: u32) {
+    pub(in crate::logblock) fn enter_erases(&mut self, seg: Seg, erases: u32) {
         self.erases[seg.index()] = erases;
     }
 
@@ -67,7 +67,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     }
 
     /// The greatest number that a mount has found.
-    pub(in crate::logblock) fn found_seq(&mut self, greatest: u64) {
+    pub(in crate::logblock) fn enter_seq(&mut self, greatest: u64) {
         self.next_seq = greatest + 1;
     }
 }

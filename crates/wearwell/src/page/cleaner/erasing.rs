@@ -21,7 +21,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // The parts that were just written have to last as well, so padding comes behind them.
         if let Err(error) = prepared.and_then(|()| self.alloc.pad_open()) {
             // Nothing was erased, so the segment waits for another attempt.
-            self.alloc.index_mut().pool_mut().keep_empty(seg);
+            self.alloc.pool_mut().keep_empty(seg);
             return Err(error);
         }
         self.alloc.erase_empty(seg, copied_pages)
@@ -30,7 +30,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// Erases the segment that has been empty longest. False if there is none, as for most pages.
     #[inline]
     pub(in crate::page) fn reclaim_empty(&mut self) -> Result<bool, FtlError> {
-        if self.alloc.index().pool().has_empties() { self.reclaim_empty_but(&[]) } else { Ok(false) }
+        if self.alloc.pool().has_empties() { self.reclaim_empty_but(&[]) } else { Ok(false) }
     }
 
     pub(in crate::page) fn reclaim_empty_but(&mut self, kept: &[Seg]) -> Result<bool, FtlError> {
@@ -44,14 +44,14 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// free.
     fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
         if self.spares.is_empty() {
-            return self.alloc.index_mut().pool_mut().take_empty_but(kept);
+            return self.alloc.pool_mut().take_empty_but(kept);
         }
         let spared: Vec<Seg> = self.spared_segments().chain(kept.iter().copied()).collect();
-        let taken = self.alloc.index_mut().pool_mut().take_empty_but(&spared);
+        let taken = self.alloc.pool_mut().take_empty_but(&spared);
         if taken.is_some() || self.alloc.free().total() > 0 {
             return taken;
         }
-        self.alloc.index_mut().pool_mut().take_empty_but(kept)
+        self.alloc.pool_mut().take_empty_but(kept)
     }
 
     /// Erases one of the empty segments and waits for it. False if there is none.

@@ -76,7 +76,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         let has_room = self.alloc.is_continuable(victim);
         if has_room {
             self.job = None;
-            self.alloc.index_mut().pool_mut().spare(victim);
+            self.alloc.pool_mut().spare(victim);
         }
         has_room
     }

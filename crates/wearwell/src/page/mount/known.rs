@@ -39,13 +39,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             return Ok(false);
         }
         for (seg, row) in self.alloc.table().all().zip(&known.rows) {
-            let table = self.alloc.index_mut().pool_mut().table_mut();
+            let table = self.alloc.pool_mut().table_mut();
             table.set_erases(seg, row.erases);
             match row.usage {
                 Usage::Free => {}
                 Usage::Suspect => table.suspect(seg),
                 Usage::Bad => table.retire(seg),
-                Usage::InUse(class) => table.found_in_use(seg, class, row.opened),
+                Usage::InUse(class) => table.enter_in_use(seg, class, row.opened),
             }
             (0..row.dead).for_each(|_| self.alloc.index_mut().dead_mut().add(seg));
         }
@@ -55,7 +55,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.alloc.index_mut().clock_mut().host_pages = known.host_pages;
         // Spec P12: the mark has taken the greatest number, and the checkpoint shares it.
         self.alloc.number_from(known.seq + 1);
-        self.alloc.found_clean_mark(known.mark);
+        self.alloc.enter_clean_mark(known.mark);
         // The rows name the free segments that are suspect, so the others are erased throughout.
         self.trusts_free = true;
         self.report.clean = true;
@@ -122,7 +122,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(());
         }
         let cleaner = &mut self.cleaner;
-        lost.iter().for_each(|&part| cleaner.discards.mark_dirty(part));
+        lost.iter().for_each(|&part| cleaner.discards_mut().mark_dirty(part));
         // Parts take slots like pages of the host's, so the cleaner makes room first.
         unless_worn_out(cleaner.make_room().and_then(|()| cleaner.settle()))
     }

@@ -19,23 +19,23 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if L::DISCARDS != Discards::Logged {
             return Ok(false);
         }
-        let index = self.cleaner.alloc.index();
+        let index = self.cleaner.alloc().index();
         trusted.retain(|page| index.place_of(page.lpn) == page.at);
         let others: Vec<&Found> =
             others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
         for other in &others {
             self.cleaner.note_spare(other)?;
         }
-        if others.is_empty() || self.cleaner.alloc.writable().is_err() {
+        if others.is_empty() || self.cleaner.alloc().writable().is_err() {
             return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
-        self.cleaner.alloc.log_mut().doubt_sources();
+        self.cleaner.alloc_mut().log_mut().doubt_sources();
         // Spec P11.
         for page in &trusted {
             self.keep_page(page, &others)?;
-            let seg = self.cleaner.alloc.index().slots().segment_of(page.at);
-            if self.cleaner.alloc.table().is_candidate(seg) {
+            let seg = self.cleaner.alloc().index().slots().segment_of(page.at);
+            if self.cleaner.alloc().table().is_candidate(seg) {
                 self.cleaner.refresh(seg);
             }
         }
@@ -53,12 +53,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     fn keep_page(&mut self, page: &Found, others: &[&Found]) -> Result<(), MountError> {
         let &Found { lpn, seq, at } = page;
         // What is read of a lost page is no data.
-        if self.cleaner.alloc.index().lost().contains(lpn) {
+        if self.cleaner.alloc().index().lost().contains(lpn) {
             return Ok(());
         }
         let places = others.iter().filter(|other| other.lpn == lpn).map(|other| other.at);
         for at in [at].into_iter().chain(places) {
-            if self.cleaner.alloc.log_mut().holds(at, lpn, &mut self.scratch)? {
+            if self.cleaner.alloc_mut().log_mut().holds(at, lpn, &mut self.scratch)? {
                 self.cleaner.keep(lpn, seq, &self.scratch);
                 return Ok(());
             }
@@ -87,7 +87,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// `is_settled`.
     fn reclaim_but(&mut self, kept: &[Seg], is_settled: bool) -> Result<(), MountError> {
         let cleaner = &mut self.cleaner;
-        while cleaner.alloc.writable().is_ok() && (!is_settled || cleaner.alloc.is_urgent()) {
+        while cleaner.alloc().writable().is_ok() && (!is_settled || cleaner.alloc().is_urgent()) {
             match cleaner.reclaim_one_but(kept) {
                 Ok(true) => {}
                 // A device that is too worn for this still serves what it holds.

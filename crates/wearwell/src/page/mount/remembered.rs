@@ -263,7 +263,7 @@ fn gone_on<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks) -> F
     }
     let table = ftl.segments();
     let in_use = table.all().map(|seg| table.state(seg).is_in_use().then(|| table.class(seg)));
-    assert_eq!(ftl.cleaner.alloc.placement().opened, in_use.collect::<Vec<_>>(), "{place}: segments in use");
+    assert_eq!(ftl.cleaner.alloc().placement().opened, in_use.collect::<Vec<_>>(), "{place}: segments in use");
     host.use_device(&mut ftl, 3);
     ftl
 }
@@ -290,7 +290,7 @@ fn a_scan_tells_when_each_page_was_written() {
         let stopped = stopped(log, Placement::SeparateGc, is_shut_down);
         let written = stopped.host.written.clone();
         let ftl = gone_on(Placement::SeparateGc, stopped, written);
-        let watched = ftl.cleaner.alloc.placement();
+        let watched = ftl.cleaner.alloc().placement();
         // The clock begins behind the last full segment: an open one does not say when it was opened.
         assert!(watched.jump().unsigned_abs() <= u64::from(SLOTS), "a jump by {}", watched.jump());
         for (found, expected) in found_and_expected(watched) {
@@ -305,7 +305,7 @@ fn a_checkpoint_tells_when_each_segment_was_opened() {
     let stopped = stopped(nand().with_checkpoint(), Placement::SeparateGc, true);
     let (written, homes) = (stopped.host.written.clone(), stopped.homes.clone());
     let ftl = gone_on(Placement::SeparateGc, stopped, openings(&homes));
-    let watched = ftl.cleaner.alloc.placement();
+    let watched = ftl.cleaner.alloc().placement();
     assert_eq!(watched.jump(), 0);
     assert!(found_and_expected(watched).iter().all(|(found, expected)| found == expected));
     let (mut younger, mut copies) = (0, 0);
@@ -332,14 +332,14 @@ fn a_checkpoint_tells_no_time_to_come() {
     }
     ftl.shutdown().expect("nothing fails");
     let (ftl, report) = Ftl::mount(ftl.into_log(), (), config).expect("it mounts");
-    let found = &ftl.cleaner.alloc.placement().found;
+    let found = &ftl.cleaner.alloc().placement().found;
     assert!(report.clean && found.len() >= PAGES as usize);
     assert!(found.iter().all(|page| page.written <= u64::from(PAGES) + OWN_PAGES));
 }
 
 fn assert_remembers<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks, knows_ages: bool) {
     let ftl = gone_on(place, stopped, expected);
-    let &Watched { answers, unlike_told, unlike_untold, .. } = ftl.cleaner.alloc.placement();
+    let &Watched { answers, unlike_told, unlike_untold, .. } = ftl.cleaner.alloc().placement();
     assert!(answers > PAGES, "{place}: {answers} answers");
     assert_eq!(unlike_told, 0, "{place}: answers that do not follow from what it should remember");
     assert!(!knows_ages || unlike_untold > answers / 100, "{place}: {unlike_untold} of {answers} need ages of pages");
@@ -357,7 +357,7 @@ fn placements_remember_what_the_documentation_says() {
         let opened = openings(&shut_down.homes);
         assert_remembers(place, shut_down, opened, knows_ages);
         let on_nor = gone_on(place, stopped(nor(), place, false), Clocks::new());
-        let on_nor = on_nor.cleaner.alloc.placement();
+        let on_nor = on_nor.cleaner.alloc().placement();
         assert!(on_nor.found.is_empty() && on_nor.unlike_untold == 0, "{place}: NOR knows no times");
     }
 }

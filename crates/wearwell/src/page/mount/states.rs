@@ -13,7 +13,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let (now, clean_mark) = (self.alloc.index().clock().host_pages, self.alloc.clean_mark());
         self.resume_emptiest();
         for seg in self.alloc.table().all() {
-            let table = self.alloc.index_mut().pool_mut().table_mut();
+            let table = self.alloc.pool_mut().table_mut();
             // If nobody knows when a segment was opened, its stamp is the greatest, and it counts as opened now.
             table.stamp(seg, table.opened(seg).min(now));
             match table.state(seg) {
@@ -52,12 +52,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_suspect = self.alloc.table().state(seg) == SegState::Suspect;
         // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
         if L::DISCARDS == Discards::Flagged && is_suspect {
-            self.alloc.index_mut().pool_mut().queue_suspect(seg);
+            self.alloc.pool_mut().queue_suspect(seg);
             return;
         }
         // Only the mark of a clean shutdown says that free segments are erased throughout (Spec P4).
         if L::DISCARDS == Discards::Logged && !self.trusts_free {
-            self.alloc.index_mut().pool_mut().table_mut().suspect(seg);
+            self.alloc.pool_mut().table_mut().suspect(seg);
         }
         self.alloc.add_free(seg);
     }

@@ -9,12 +9,13 @@ use crate::page::log::Log;
 
 /// Writes the first part. Returns its bytes on flash.
 fn written_part(below: &mut Below) -> [u8; 512] {
-    below.discards.mark_dirty(0);
-    below.discards.write_for_erase(&mut below.alloc).expect("nothing fails");
-    assert_eq!(below.discards.dirty_parts(), 0);
-    let page = below.discards.page_of(0);
-    let (at, mut part) = (below.alloc.index().place_of(page), [0; 512]);
-    below.alloc.log_mut().read(at, page, &mut part).expect("it was written");
+    below.discards_mut().mark_dirty(0);
+    let (alloc, discards) = below.parts_mut();
+    discards.write_for_erase(alloc).expect("nothing fails");
+    assert_eq!(below.discards().dirty_parts(), 0);
+    let page = below.discards().page_of(0);
+    let (at, mut part) = (below.alloc().index().place_of(page), [0; 512]);
+    below.alloc_mut().log_mut().read(at, page, &mut part).expect("it was written");
     part
 }
 
@@ -43,7 +44,7 @@ fn a_layout_without_a_discard_map_has_no_parts() {
 fn a_part_on_flash_calls_unmapped_what_is() {
     let mut below = cleaner();
     let class = below.take_slot(Class(0)).expect("all is free");
-    assert!(below.alloc.put(Lpn(3), class, &[1; 512]).expect("nothing fails"));
+    assert!(below.alloc_mut().put(Lpn(3), class, &[1; 512]).expect("nothing fails"));
     let part = written_part(&mut below);
     let unmapped: Vec<u32> = (0..LOGICAL_PAGES).filter(|&lpn| is_unmapped(&part, lpn as usize)).collect();
     assert_eq!(unmapped, (0..LOGICAL_PAGES).filter(|&lpn| lpn != 3).collect::<Vec<_>>());
@@ -54,7 +55,7 @@ fn the_part_of_the_spec_is_what_is_written() {
     let mut below = cleaner();
     for lpn in [3, 8, 9] {
         let class = below.take_slot(Class(0)).expect("all is free");
-        assert!(below.alloc.put(Lpn(lpn), class, &[1; 512]).expect("nothing fails"));
+        assert!(below.alloc_mut().put(Lpn(lpn), class, &[1; 512]).expect("nothing fails"));
     }
     let (spec, part) = (wearwell_spec::dump("nand-discards"), written_part(&mut below));
     assert_eq!(part[..spec.len()], spec);

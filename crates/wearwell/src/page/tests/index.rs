@@ -11,7 +11,7 @@ use crate::segments::SegState;
 
 /// Invariant 1, and what the pool keeps of the segments.
 fn check(below: &Below) {
-    let index = below.alloc.index();
+    let index = below.alloc().index();
     let mut valid = vec![0; SEGMENTS as usize];
     for at in (0..LOGICAL_PAGES).map(|lpn| index.place_of(Lpn(lpn))).filter(|at| at.is_some()) {
         valid[index.slots().segment_of(at).0 as usize] += 1;
@@ -32,7 +32,7 @@ fn valid_pages_are_those_that_the_map_points_to() {
     let mut rng = Rng::new(1);
     for _ in 0..40 {
         let lpn = Lpn(rng.below(LOGICAL_PAGES));
-        let alloc = &mut below.alloc;
+        let alloc = below.alloc_mut();
         let at = alloc.index().place_of(lpn);
         if at.is_some() && rng.below(4) == 0 {
             alloc.discard(lpn, at).expect("a map in memory does not fail");
@@ -42,7 +42,7 @@ fn valid_pages_are_those_that_the_map_points_to() {
         }
         check(&below);
     }
-    assert!(below.alloc.index().dead().total() > 0, "something was discarded");
+    assert!(below.alloc().index().dead().total() > 0, "something was discarded");
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn empty_segments_are_taken_in_their_order_but_for_those_kept() {
     for _ in 0..4 * SLOTS {
         assert!(put(&mut below, 0), "segments are free");
     }
-    let empties: Vec<Seg> = below.alloc.index().pool().empties().collect();
+    let empties: Vec<Seg> = below.alloc().pool().empties().collect();
     assert_eq!(empties.len(), 3, "all but the last one");
-    let pool = below.alloc.index_mut().pool_mut();
+    let pool = below.alloc_mut().pool_mut();
     assert_eq!(pool.take_empty_but(&empties[..1]), Some(empties[1]));
     assert_eq!(pool.take_empty_but(&[]), Some(empties[0]));
     pool.take_this_empty(empties[2]);
@@ -66,8 +66,8 @@ fn a_victim_policy_is_told_of_what_was_closed_before_it() {
     for page in (0..SLOTS).chain([0, 1]) {
         assert!(put(&mut below, page), "segments are free");
     }
-    let (clock, mut rng) = (below.alloc.index().clock().for_ages(), Rng::new(1));
-    let pool = below.alloc.index_mut().pool_mut();
+    let (clock, mut rng) = (below.alloc().index().clock().for_ages(), Rng::new(1));
+    let pool = below.alloc_mut().pool_mut();
     let victim = pool.best_victim(clock, &mut rng).expect("the first segment lost two pages");
     assert_eq!(pool.table().valid(victim), SLOTS - 2);
     pool.set_victims(VictimPolicy::Fifo.build(SEGMENTS, SLOTS));

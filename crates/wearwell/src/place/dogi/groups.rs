@@ -181,7 +181,7 @@ mod tests {
         for i in 0..writes {
             lives.note_write(usize::from(category));
             let life = -mean * libm::log((f64::from(i) + 0.5) / f64::from(writes));
-            lives.died_after(usize::from(category), life as u64);
+            lives.note_death_in(usize::from(category), life as u64);
         }
     }
 

@@ -94,14 +94,14 @@ impl Lives {
     /// Notes how long a page with these features has lived.
     pub(super) fn note_death(&mut self, cell: u8, life: u64) {
         // The category that the page would have now: the one that it was written with is not kept.
-        self.died_after(self.predict(cell), life);
+        self.note_death_in(self.predict(cell), life);
         let category = self.category_of(life);
         if let Some(votes) = self.votes.get_mut(usize::from(cell)) {
             votes[category] += 1;
         }
     }
 
-    pub(super) fn died_after(&mut self, category: usize, life: u64) {
+    pub(super) fn note_death_in(&mut self, category: usize, life: u64) {
         self.died[category][bin_of(life)] += 1.0;
     }
 

@@ -64,7 +64,7 @@ impl Intervals {
     }
 
     /// Notes a host write.
-    pub(super) fn written(&mut self, lpn: Lpn, is_update: bool) {
+    pub(super) fn note_written(&mut self, lpn: Lpn, is_update: bool) {
         if self.warm_up > 0 {
             self.warm_up -= u64::from(is_update);
             return;
@@ -156,10 +156,10 @@ mod tests {
     fn intervals_are_counted_once_the_device_is_warm() {
         let mut intervals = Intervals::new(64, 16);
         assert_eq!((intervals.one_in, intervals.unit, intervals.epoch()), (4, 4, 256));
-        (0..500).for_each(|i| intervals.written(Lpn(i % 64), false));
-        (0..128).for_each(|i| intervals.written(Lpn(i % 64), true));
+        (0..500).for_each(|i| intervals.note_written(Lpn(i % 64), false));
+        (0..128).for_each(|i| intervals.note_written(Lpn(i % 64), true));
         assert_eq!(intervals.clock, 0);
-        (0..256).for_each(|i| intervals.written(Lpn(i % 64), true));
+        (0..256).for_each(|i| intervals.note_written(Lpn(i % 64), true));
         assert!(intervals.is_complete());
         let histogram = intervals.histogram();
         let counted: Vec<usize> = (0..64).filter(|&bin| histogram[bin] > 0.0).collect();
@@ -171,14 +171,14 @@ mod tests {
     fn what_was_written_once_lives_longest_and_short_intervals_count_for_all() {
         let mut intervals = Intervals { warm_up: 0, ..Intervals::new(1024, 16) };
         assert_eq!(intervals.one_in, 4);
-        (0..intervals.epoch()).for_each(|i| intervals.written(Lpn((i / 2 % 1024) as u32), true));
+        (0..intervals.epoch()).for_each(|i| intervals.note_written(Lpn((i / 2 % 1024) as u32), true));
         let histogram = intervals.histogram();
         let (first, last) = (histogram[0], histogram[histogram.len() - 1]);
         assert_eq!(first, f64::from(20 * 1024 / 10 / 4), "two of four writes of a window meet a page");
         assert!(last < 1.0, "{last}");
         intervals.begin(true);
         assert_eq!(intervals.epoch(), 8192);
-        (0..8192).for_each(|i| intervals.written(Lpn(if i == 99 { 4 } else { 1 }), true));
+        (0..8192).for_each(|i| intervals.note_written(Lpn(if i == 99 { 4 } else { 1 }), true));
         assert_eq!(intervals.histogram().last().map(|&last| last as u32), Some(1));
     }
 }

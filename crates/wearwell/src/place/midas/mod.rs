@@ -253,7 +253,7 @@ impl ClassPlacement for Midas {
         // First, because the age of the old copy counts up to it.
         self.clock = write.clock;
         self.host_pages += 1;
-        self.intervals.written(write.lpn, write.old.is_some());
+        self.intervals.note_written(write.lpn, write.old.is_some());
         let old = write.old.map(|old| self.place_of(old.class(), old.seg()));
         let is_hot = old.is_some_and(|old| self.filter.overwritten(write.lpn, old));
         self.filter.wrote(is_hot, self.full[usize::from(HOT)], self.shape.slots);
