@@ -137,7 +137,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         &mut self.discards
     }
 
-    /// Both at once, for a mount.
+    /// Both at once.
     pub(super) fn parts_mut(&mut self) -> (&mut Allocator<L, P, M, V, W>, &mut DiscardMap) {
         (&mut self.alloc, &mut self.discards)
     }
