@@ -14,8 +14,7 @@ fn a_page_that_may_have_been_programmed_is_left() {
     );
 }
 
-/// Rule 3 of the mount of block mapping: the last commit may fade, and the data block that it replaced was erased
-/// already.
+/// The last commit may fade, and the data block that it replaced was erased already.
 #[test]
 fn the_oldest_data_block_stays_until_the_last_commit_lasts() {
     assert_holds(
@@ -39,7 +38,7 @@ fn log_blocks_stay_until_the_rescue_is_over() {
     );
 }
 
-/// Rule 5: log blocks of which only the first group was programmed, and harmed, used up the free segments of a mount.
+/// Log blocks of which only the first group was programmed, and harmed, used up the free segments of a mount.
 #[test]
 fn cut_heads_of_log_blocks_use_up_no_segments() {
     assert_holds(
@@ -125,7 +124,7 @@ fn a_merge_that_is_undone_is_done_again_first() {
     );
 }
 
-/// Rule 3: of two data blocks the older one was kept, though its erase had begun, and the other one erased.
+/// Of two data blocks the older one was kept, though its erase had begun, and the other one erased.
 #[test]
 fn the_oldest_data_block_may_be_half_erased() {
     assert_holds(
@@ -136,7 +135,7 @@ fn the_oldest_data_block_may_be_half_erased() {
     );
 }
 
-/// Rule 5: merges whose erase was cut, and whose heads could not be read, used up the free segments of a mount.
+/// Merges whose erase was cut, and whose heads could not be read, used up the free segments of a mount.
 #[test]
 fn half_erased_merges_use_up_no_segments() {
     assert_holds(

@@ -348,9 +348,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Erases one of these blocks. False if there is none.
     fn give_up_spare(&mut self, recovery: &mut Recovery) -> Result<bool, FtlError> {
         while let Some(seg) = recovery.spare.pop() {
-            let is_kept = |&(stale, needed_by): &(Seg, Option<Lbn>)| stale == seg && needed_by.is_some();
-            if let Some(at) = recovery.stale.iter().position(is_kept) {
-                recovery.stale.remove(at);
+            if recovery.take_stale(seg) {
                 self.recycler.merger.store.release(seg)?;
                 return Ok(true);
             }
@@ -446,18 +444,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         // Spec B13.7.
         self.give_up_spares(recovery)?;
         while self.recycler.merger.store.free_segments() == 0 && !self.recycler.merger.store.is_worn_out() {
-            let is_stale = |scanned: &&Scanned| {
-                recovery.stale.iter().any(|&(seg, needed_by)| seg == scanned.seg && needed_by.is_some())
-            };
-            let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless()).filter(is_stale);
+            let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
+            let headless = headless.filter(|scanned| recovery.is_stale(scanned.seg));
             let headless = headless.max_by_key(|scanned| scanned.unreadable()).map(|scanned| scanned.seg);
-            // One that was erased with others since may be in use again.
-            let is_kept =
-                |seg: &Seg| recovery.stale.iter().any(|(stale, needed_by)| stale == seg && needed_by.is_some());
-            recovery.idle.retain(is_kept);
             let Some(seg) = headless.or_else(|| recovery.idle.pop()) else { break };
-            // It is erased here, and must not be a second time.
-            recovery.stale.retain(|&(stale, _)| stale != seg);
+            // An idle block may have been erased with others since.
+            if !recovery.take_stale(seg) {
+                continue;
+            }
             self.recycler.merger.store.release(seg)?;
         }
         Ok(())

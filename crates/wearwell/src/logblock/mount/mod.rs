@@ -100,7 +100,7 @@ struct Recovery {
     scanned: Vec<Scanned>,
     mark: Option<Mark>,
     /// Blocks that hold nothing of use, but would be believed if they were left; and the logical block that may
-    /// still need them.
+    /// still need them. Once those that none needs are erased, these are the ones that wait for a merge.
     stale: Vec<(Seg, Option<Lbn>)>,
     /// Blocks of records of dead logical blocks; and what these name.
     records: Vec<Scanned>,
@@ -130,7 +130,7 @@ struct Recovery {
     unsettled: Vec<Lbn>,
     /// The page with the greatest number that no commit is.
     appended: Option<Ppn>,
-    /// Pages that a cut may have hit (rule 2), copies of which one may be, and those of undone merges.
+    /// Pages that a cut may have hit (Spec B12.5 to B12.8), copies of which one may be, and those of undone merges.
     fragile: Fragile,
     /// Pages that were fragile in an earlier attempt, and could not be read when they were to be copied.
     faded: Vec<Ppn>,
@@ -174,6 +174,17 @@ impl Recovery {
         self.scanned.iter().filter(move |other| other.seg != seg && !self.spare.contains(&other.seg))
     }
 
+    fn is_stale(&self, seg: Seg) -> bool {
+        self.stale.iter().any(|&(stale, _)| stale == seg)
+    }
+
+    /// Takes a block off the stale ones, because it is erased now. False if it is none, and may be in use again.
+    fn take_stale(&mut self, seg: Seg) -> bool {
+        let is_stale = self.is_stale(seg);
+        self.stale.retain(|&(stale, _)| stale != seg);
+        is_stale
+    }
+
     /// The blocks whose records are to be trusted.
     fn trusted(&self) -> impl Iterator<Item = &Scanned> {
         self.scanned.iter().filter(|scanned| scanned.what.is_trusted())
@@ -213,13 +224,14 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 faded,
                 committed: vec![0; ftl.merger().index.map().blocks() as usize],
                 newest: vec![0; config.logical_pages as usize],
-                page: ftl.scratch.clone(),
+                page: core::mem::take(&mut ftl.scratch),
                 ..Recovery::default()
             };
             match (Mount { recycler: &mut ftl.writer.recycler }.recover(&mut recovery), recovery.fragile.faded()) {
                 (Ok(()), _) => {
                     ftl.writable = recovery.refused.map_or(Ok(()), Err);
                     ftl.same = recovery.same;
+                    ftl.scratch = recovery.page;
                     return Ok((ftl, recovery.report));
                 }
                 // Each round takes a page more for unreadable, so this ends.
