@@ -89,6 +89,8 @@ pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     spread: EraseSpread,
     /// The wear policy wants the data of the least worn segment moved.
     is_wear_due: bool,
+    /// A program or an erase has failed since the mount. It may have cost slots that were counted on.
+    has_failed: bool,
     /// The error of every write and discard, if the device takes no more. This is so if a segment failed that the next
     /// mount may believe, with its stale copies; or if there is no place for copies of pages that a power cut may have
     /// hit.
@@ -122,6 +124,7 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
             has_unmarked: false,
             spread: EraseSpread::default(),
             is_wear_due: false,
+            has_failed: false,
             writable: Ok(()),
         }
     }
@@ -243,6 +246,11 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         self.has_unmarked
     }
 
+    /// A program or an erase has failed since the mount.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
     /// The wear policy wants the data of the least worn segment moved.
     pub(super) fn is_wear_due(&self) -> bool {
         self.is_wear_due
@@ -326,6 +334,15 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
             }
             self.finish_erase(true)?;
         }
+    }
+
+    /// Slots that copies can have before anything has to be cleaned. They come without an error as long as nothing
+    /// fails.
+    pub(super) fn slots_for_copies(&self) -> u32 {
+        let slots = self.shape.slots;
+        let of_open = |open: &OpenSegment| if open.is_open() { slots - open.next } else { 0 };
+        let begun: u32 = self.open.iter().chain(&self.parked).chain(&self.continuable).map(of_open).sum();
+        begun + (self.free.total() + u32::from(self.is_erasing)) * slots
     }
 
     /// The class that takes the next copy meant for `wanted`. It fails if there is no slot.

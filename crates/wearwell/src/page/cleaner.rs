@@ -68,9 +68,16 @@ struct Batch {
 
 /// Frees segments: in the foreground as host pages need them, and in the background.
 ///
-/// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. Before a
-/// page of the host's is given a class, the cleaner has [made a slot](Self::keep_up) for it. It makes another one only
-/// if a segment fails.
+/// Calls run down only: the cleaner calls the discard map and the allocator, and neither calls the cleaner. So slots
+/// are seen to beforehand:
+///
+/// - Before a page of the host's is given a class, the cleaner has [made a slot](Self::keep_up) for it. It makes
+///   another one only if a segment fails.
+/// - Copies of a victim fit the free segment that the host may not open.
+/// - So do the parts of the discard map that an erase has to write first: half a segment of them may be dirty
+///   ([`begin_discard`](Self::begin_discard)). As segments become scarce, they are written [before](Self::make_room)
+///   anything is cleaned, so that a segment that fails costs none of these slots. The discard map asserts that they are
+///   there.
 #[derive(Debug)]
 pub(super) struct Cleaner<L, P, M, V: VictimChoice, W: PlaceChoice> {
     alloc: Allocator<L, P, M, V, W>,
@@ -526,9 +533,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.alloc.pad_open()
     }
 
-    /// Notes that a part of the discard map will change. The number of dirty parts that an erase in the middle of
-    /// cleaning has to write first stays small. While free segments are scarce, only one part may be dirty, and it is
-    /// written before anything is cleaned.
+    /// Notes that a part of the discard map will change. An erase in the middle of cleaning has to write the dirty
+    /// parts first, so they are half a segment at most. While free segments are scarce, only one part may be dirty,
+    /// and it is written before anything is cleaned.
     pub(super) fn begin_discard(&mut self, part: u32) -> Result<(), FtlError> {
         if self.discards.is_dirty(part) {
             return Ok(());

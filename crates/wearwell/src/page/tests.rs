@@ -29,14 +29,19 @@ const HOST: Class = Class(0);
 
 /// The cleaner of an empty device.
 fn cleaner() -> Below {
-    let geometry = format!("geometry:512:{}:{SEGMENTS}:1", SLOTS + 2);
+    let ftl = formatted(SLOTS, SEGMENTS, LOGICAL_PAGES);
+    assert_eq!(ftl.segments().slots(), SLOTS);
+    ftl.cleaner
+}
+
+/// An empty device whose segments have `slots` slots, or one less if the summary takes two pages.
+fn formatted(slots: u32, segments: u32, logical_pages: u32) -> PageFtl<NandLog<EmuNand>, ()> {
+    let geometry = format!("geometry:512:{}:{segments}:1", slots + 2);
     let profile = ChipProfile::from_geometry_str(&geometry).expect("a geometry");
     let chip = EmuNand::in_memory(&profile, Faults::default()).expect("it can be made");
     let log = NandLog::new(chip, 1).expect("it fits");
-    let config = PageConfig { logical_pages: LOGICAL_PAGES, seed: 1, policies: Policies::default(), endurance: 1000 };
-    let ftl = PageFtl::format(log, (), config).expect("it fits");
-    assert_eq!(ftl.segments().slots(), SLOTS);
-    ftl.cleaner
+    let config = PageConfig { logical_pages, seed: 1, policies: Policies::default(), endurance: 1000 };
+    PageFtl::format(log, (), config).expect("it fits")
 }
 
 /// Writes a page for the host, if there is a slot for it without cleaning, and the program does not fail.

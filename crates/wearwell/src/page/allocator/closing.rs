@@ -25,8 +25,9 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         Ok(())
     }
 
-    /// Ends the open segment of a class without a summary.
+    /// Ends the open segment of a class without a summary, because something in it failed.
     pub(in crate::page) fn abandon(&mut self, class: Class) {
+        self.has_failed = true;
         self.log.abandon(self.open[class.index()].seg);
         self.close(class);
     }
@@ -103,6 +104,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     #[cold]
     fn note_failure(&mut self, failed: Seg) {
+        self.has_failed = true;
         self.abandon_where(|_, seg| seg == failed);
         // In any other state it holds nothing. If it can be erased, it is as good as any other.
         if self.table().state(failed).is_in_use() {

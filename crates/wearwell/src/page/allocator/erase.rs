@@ -162,6 +162,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
     /// happened. It is erased again before it is used.
     #[cold]
     pub(in crate::page) fn erase_again(&mut self, seg: Seg) {
+        self.has_failed = true;
         // If it was the bad-block mark that failed, the segment is retired all the same.
         if self.table().state(seg) != SegState::Bad {
             self.index.pool_mut().table_mut().release(seg);
@@ -199,6 +200,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
 
     #[cold]
     pub(in crate::page) fn retire(&mut self, seg: Seg) -> Result<(), FtlError> {
+        self.has_failed = true;
         // The table is first: if the mark fails, the segment is out of use nevertheless.
         self.index.pool_mut().table_mut().retire(seg);
         self.hold_back();

@@ -2,10 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::{Below, LOGICAL_PAGES, cleaner};
-use crate::addr::{Class, Lpn};
+use super::{Below, LOGICAL_PAGES, cleaner, formatted};
+use crate::addr::{Class, Lpn, Sectors};
+use crate::ftl::{BlockDevice, Inspect, WriteHint};
+use crate::page::PageFtl;
 use crate::page::discards::{DiscardMap, is_unmapped};
 use crate::page::log::Log;
+use crate::random::Rng;
 
 /// Writes the first part. Returns its bytes on flash.
 fn written_part(below: &mut Below) -> [u8; 512] {
@@ -61,4 +64,25 @@ fn the_part_of_the_spec_is_what_is_written() {
     assert_eq!(part[..spec.len()], spec);
     assert!(part[spec.len()..].iter().all(|&byte| byte == 0), "the rest is zeros");
     assert!(!is_unmapped(&spec, 3) && is_unmapped(&spec, 4));
+}
+
+/// The discard map asserts it for each erase. A page of 512 bytes covers 4,096 pages.
+#[test]
+fn an_erase_finds_slots_for_all_dirty_parts() {
+    for (slots, parts, spare_segments) in [(3, 4_u32, 6), (6, 8, 6), (6, 16, 6)] {
+        let logical_pages = parts * 4096;
+        let mut ftl = formatted(slots, (logical_pages + parts).div_ceil(slots) + spare_segments, logical_pages);
+        let mut rng = Rng::new(4);
+        let write = |ftl: &mut PageFtl<_>, lpn| ftl.write_page(Lpn(lpn), &[1; 512], WriteHint::default());
+        (0..logical_pages).for_each(|lpn| write(&mut ftl, lpn).expect("there is room"));
+        for _ in 0..500 {
+            // What is discarded is written again at once, so that the device stays full.
+            let lpns: Vec<u32> = (0..rng.below(30)).map(|_| rng.below(logical_pages)).collect();
+            for &lpn in &lpns {
+                ftl.discard(Sectors { start: u64::from(lpn), count: 1 }).expect("nothing fails");
+            }
+            lpns.into_iter().for_each(|lpn| write(&mut ftl, lpn).expect("nothing fails"));
+        }
+        assert!(ftl.stats().meta_programs > 1000, "parts are written");
+    }
 }
