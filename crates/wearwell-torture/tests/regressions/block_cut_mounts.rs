@@ -270,3 +270,15 @@ fn a_headless_block_that_was_read_outlasts_the_last_merge() {
          cut 15:26743, mount, mount",
     );
 }
+
+/// `fast-by-stream`: the commit of a log block's logical block had failed, and faded in the mount. The mount had passed
+/// over the merge behind it, because the one with the failed commit seemed to be whole, and then believed neither.
+#[test]
+fn a_commit_that_fades_while_its_block_is_looked_at() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=20 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=merge-only log-blocks=6 wear=none reclaim=at-once
+         logical-pages=9 endurance=100000 seed=4400420672099632533",
+        "write 0+3 0, fail 2:43589, cut 7:24245, write 0, mount",
+    );
+}

@@ -246,9 +246,9 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         self.has_unmarked
     }
 
-    /// A program or an erase has failed since the mount.
-    pub(super) fn has_failed(&self) -> bool {
-        self.has_failed
+    /// True if slots may be gone that were counted on: something has failed, or the device is worn out.
+    pub(super) fn may_lack_slots(&self) -> bool {
+        self.has_failed || self.table().sound() < self.rules.needed_segments
     }
 
     /// The wear policy wants the data of the least worn segment moved.

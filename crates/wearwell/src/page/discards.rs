@@ -145,7 +145,7 @@ impl DiscardMap {
     }
 
     /// Writes the dirty parts as copies. This comes before the erase of a segment that held pages which they call
-    /// unmapped. There are slots for them (see `Cleaner`), so it fails only if something on the chip has failed.
+    /// unmapped. There are slots for them (see `Cleaner`), so it fails only behind failures of the chip.
     ///
     /// Open segments are padded first. A page that was discarded and written again is mapped, so the new part does not
     /// call it unmapped. If a cut destroyed that write but not the part, the discarded content would come back.
@@ -157,7 +157,7 @@ impl DiscardMap {
             return Ok(());
         }
         alloc.pad_open()?;
-        debug_assert!(alloc.slots_for_copies() >= self.dirty_parts || alloc.has_failed(), "dirty parts have slots");
+        debug_assert!(alloc.slots_for_copies() >= self.dirty_parts || alloc.may_lack_slots(), "dirty parts have slots");
         (0..self.parts()).try_for_each(|part| self.write_part(part, alloc))
     }
 

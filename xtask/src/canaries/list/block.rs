@@ -5,6 +5,16 @@ use super::{Canary, Run, caught, missed};
 /// In the order of the rules.
 pub(super) const BLOCK: &[Canary] = &[
     Canary {
+        name: "faded-commit",
+        rule: "B1",
+        broken: "a commit that fades while its block is looked at was never one",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "if at == last && tag",
+        to: "if !BROKEN && at == last && tag",
+        crash: caught(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
+        torture: caught(Run::Kept("a_commit_that_fades_while")),
+    },
+    Canary {
         name: "harmed-commit",
         rule: "B8",
         broken: "the last commit counts, whatever a cut has harmed beside it",

@@ -295,6 +295,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let mut harmed = 0;
         for at in (first.0..=last.0).map(Ppn) {
             let tag = self.read_tag(at, recovery)?;
+            // Spec B1: it has faded.
+            if at == last && tag == TagRead::Unreadable {
+                recovery.fragile.note_faded(last);
+                return Err(ErrorKind::Uncorrectable.into());
+            }
             harmed += u32::from(tag == TagRead::Unreadable || (tag == TagRead::Erased && at.0 - head.0 < held));
         }
         Ok(harmed > 0 && (is_appended || !self.lacks_sources(commit, harmed, recovery)?))
