@@ -361,7 +361,12 @@ impl Model {
                 // The write changes whichever content is there.
                 let past = page.past.iter().filter(|_| may_be_past);
                 let others: Vec<Content> = page.since.iter().chain([&page.flushed]).chain(past).map(update).collect();
-                page.since.extend(others);
+                for other in others {
+                    // Each once: they would double with every write.
+                    if !page.since.contains(&other) {
+                        page.since.push(other);
+                    }
+                }
                 page.doubtful = true;
             }
             page.since.push(newest);

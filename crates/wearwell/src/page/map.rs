@@ -71,6 +71,10 @@ pub(super) trait PageMap<L: Log> {
     fn table_bytes(&self) -> u64;
 }
 
+/// Pages whose map entries the caches of a large processor hold, 4 MiB. To read those ahead would take longer than it
+/// saves (docs/performance.md).
+const CACHED_PAGES: usize = 1 << 20;
+
 /// The map as flat arrays: four bytes a page in each direction, and a bit for each live page.
 ///
 /// Invariant: for every logical page l with p = `l2p[l]` mapped, `p2l[p] = l` and p's live bit is set; no other live
@@ -191,10 +195,12 @@ impl FlatMap {
         self.live[live_bit(at).0]
     }
 
-    /// Reads the map entries that writes of `pages` will need.
+    /// Reads the map entries that writes of `pages` will need, unless the caches hold all of them anyway.
     #[inline]
     pub(super) fn fetch(&self, pages: &[Lpn]) {
-        fetch(&self.l2p, pages);
+        if self.l2p.len() > CACHED_PAGES {
+            fetch(&self.l2p, pages);
+        }
     }
 
     #[inline]
