@@ -2,6 +2,8 @@
 
 use alloc::collections::BTreeSet;
 
+use wearwell_flash::ErrorKind;
+
 use crate::addr::Ppn;
 
 /// Pages that a power cut may have hit, as a mount knows them; and the one of them that could not be read any more.
@@ -32,9 +34,11 @@ impl Fragile {
         self.pages.retain(|at| !faded.contains(at));
     }
 
-    /// Notes that a page has faded.
-    pub(super) fn note_faded(&mut self, at: Ppn) {
+    /// Notes that a page has faded. Returns the error that ends this attempt of the mount.
+    #[must_use]
+    pub(super) fn note_faded(&mut self, at: Ppn) -> ErrorKind {
         self.faded = Some(at);
+        ErrorKind::Uncorrectable
     }
 
     /// The page that has faded.

@@ -255,10 +255,7 @@ impl<M: Pages, P: Probe> Merger<M, P> {
                 Ok(())
             }
             // There may be an older copy, which counts then; but a record of a loss is no copy, and did not fade.
-            Err(ErrorKind::Uncorrectable) if !known_lost && fragile.contains(from) => {
-                fragile.note_faded(from);
-                Err(ErrorKind::Uncorrectable)
-            }
+            Err(ErrorKind::Uncorrectable) if !known_lost && fragile.contains(from) => Err(fragile.note_faded(from)),
             Err(ErrorKind::Uncorrectable) => {
                 self.note_loss(lpn);
                 // The block lacks a page now, which its commit has to say. All others are there.

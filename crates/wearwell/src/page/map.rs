@@ -132,8 +132,9 @@ impl FlatMap {
         self.l2p[lpn.0 as usize] = Ppn::NONE.0;
     }
 
-    /// [`PageMap::gather_live`], without a log. It also reads the map entries of the pages, so that they are in the
-    /// cache when the pages are moved. Each loop does one thing, so that as many of its loads as possible overlap.
+    /// [`PageMap::gather_live`], without a log. It also [fetches](Self::fetch) the map entries of the pages, so that
+    /// they are in the cache when the pages are moved. Each loop does one thing, so that as many of its loads as
+    /// possible overlap.
     #[inline]
     pub(super) fn live_in(&self, seg: Seg, from: u32, slots: &mut [u32], lpns: &mut [Lpn]) -> usize {
         let most = slots.len().min(lpns.len());

@@ -146,8 +146,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let pages = (0_u32..).zip(&scanned.tags).filter(|&(_, tag)| *tag == TagRead::Unreadable);
         let mut gone = pages.map(|(page, _)| self.page_in(commit.seg, page));
         if let Some(at) = gone.find(|&at| recovery.fragile.contains(at)) {
-            recovery.fragile.note_faded(at);
-            return Err(ErrorKind::Uncorrectable.into());
+            return Err(recovery.fragile.note_faded(at).into());
         }
         // Spec B10: what the commit has, and reads as erased, is gone like what cannot be read.
         let held = self.map().pages_of(commit.lbn) as usize;
@@ -319,8 +318,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let read = self.recycler.merger.store.read(at, &mut record);
             // A cut may have hit the record: the mount begins anew without it.
             if read.is_err() && recovery.fragile.contains(at) {
-                recovery.fragile.note_faded(at);
-                return Err(ErrorKind::Uncorrectable.into());
+                return Err(recovery.fragile.note_faded(at).into());
             }
             for (offset, lpn) in self.map().range(lbn).enumerate() {
                 // Spec B11.

@@ -497,10 +497,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // There is no room to copy the page. If it has faded, the mount begins anew without it.
             found = match self.recycler.merger.store.read(at, &mut held) {
                 Ok(_) => self.note_same(lpn, at, &held, recovery),
-                Err(_) => {
-                    recovery.fragile.note_faded(at);
-                    Err(FtlError::Chip(ErrorKind::Uncorrectable))
-                }
+                Err(_) => Err(FtlError::Chip(recovery.fragile.note_faded(at))),
             };
             if found.is_err() {
                 break;

@@ -283,7 +283,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     }
 
     /// True if the last commit does not count: a page of its group cannot be read, or of a merge any page, since a
-    /// mount that found such a commit may have begun to erase it.
+    /// mount that found such a commit may have begun to erase it. If the commit itself can be read no more, the mount
+    /// begins anew without it.
     fn is_harmed(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
         let (head, last) = (self.page_in(commit.seg, 0), self.page_in(commit.seg, self.shape().pages - 1));
         let head_tag = self.read_tag(head, recovery)?;
@@ -297,8 +298,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let tag = self.read_tag(at, recovery)?;
             // Spec B1: it has faded.
             if at == last && tag == TagRead::Unreadable {
-                recovery.fragile.note_faded(last);
-                return Err(ErrorKind::Uncorrectable.into());
+                return Err(recovery.fragile.note_faded(last).into());
             }
             harmed += u32::from(tag == TagRead::Unreadable || (tag == TagRead::Erased && at.0 - head.0 < held));
         }
