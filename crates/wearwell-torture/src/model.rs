@@ -37,6 +37,9 @@ struct Page {
     record_decayed: bool,
     /// A mount has found older content, and nothing was flushed since. What else is left of the page may be older yet.
     is_older: bool,
+    /// A newer copy has decayed, and a mount has found content in a segment whose erase was cut so that nothing shows
+    /// it. It may fade.
+    is_fading: bool,
     /// A cut has undone a discard, and nothing that was written since is durable.
     is_kept: bool,
     /// A clean shutdown has recorded that it holds something, and nothing was written to it since.
@@ -86,7 +89,7 @@ impl Page {
         }
         if let Some(newest) = self.since.pop() {
             self.settle_as(newest);
-            (self.is_older, self.is_kept) = (false, false);
+            (self.is_older, self.is_fading, self.is_kept) = (false, false, false);
         }
         self.parts = 0;
         self.older_decayed = self.newest_decayed;
@@ -175,6 +178,7 @@ impl Model {
             is_unsure: false,
             record_decayed: false,
             is_older: false,
+            is_fading: false,
             is_kept: false,
             is_recorded: false,
         };
@@ -409,7 +413,9 @@ impl Model {
             }
             Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
             // What comes back may be a copy that has decayed.
-            Err(Refusal::Unreadable { .. }) if page.newest_decayed || comes_back && page.has_decayed => {
+            Err(Refusal::Unreadable { .. })
+                if page.newest_decayed || page.is_fading || comes_back && page.has_decayed =>
+            {
                 self.explained += 1;
                 Ok(())
             }
@@ -425,6 +431,7 @@ impl Model {
         device: &mut dyn Device,
         fading: bool,
         lasts: impl Fn(u32, &Content) -> bool,
+        fades_unseen: impl Fn(u32, &Content) -> bool,
     ) -> Result<(), Failure> {
         for number in 0..self.pages.len() as u32 {
             let read = self.read(device, number)?;
@@ -437,7 +444,7 @@ impl Model {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
                     let is_known = page.past.contains(&found) && !(page.is_recorded && Page::is_blank(&found));
-                    if is_older && !(is_known && (page.is_unsure || page.record_decayed)) {
+                    if is_older && !(is_known && (page.is_unsure || page.record_decayed || page.is_fading)) {
                         let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
                         return Err(Failure::new(Kind::Older, text));
                     }
@@ -445,6 +452,9 @@ impl Model {
                     page.is_kept &= page.flushed == found;
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
+                    let gives_way = is_older || page.newest_decayed && !page.is_newest(&found);
+                    page.is_fading =
+                        (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
                     if fading && !lasts(number, &found) {
                         page.settle_for_now(found);
                     } else {
@@ -456,6 +466,7 @@ impl Model {
                 Err(Refusal::Unreadable { .. })
                     if decayed
                         || page.is_unsure
+                        || page.is_fading
                         || blank_decayed
                         || blank_doubted
                         || fading && !page.since.is_empty() =>

@@ -473,6 +473,18 @@ impl Medium for NandChip {
         (0..self.pages.len()).any(|at| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held)
     }
 
+    fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {
+        layout.has_summaries
+            && !self.has_lasting(page, content, layout)
+            && self.segments(layout.blocks_per_segment).any(|blocks| {
+                let holds = self.in_order(blocks).any(|at| {
+                    matches!(self.pages[at].cell, Cell::Fading { .. })
+                        && self.owner_of(at, layout.sectors_per_page) == Some((page, content.clone()))
+                });
+                holds && (self.has_summary(blocks, layout) || !self.shows_erase(blocks))
+            })
+    }
+
     fn good_segments(&self, layout: &Layout) -> u32 {
         let is_good = |block: usize| self.blocks[block].broken_by.is_none() && !self.blocks[block].marked;
         let segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);

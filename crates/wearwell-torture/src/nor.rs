@@ -180,6 +180,10 @@ impl Medium for NorChip {
         true
     }
 
+    fn fades_unseen(&self, _page: u32, _content: &Content, _layout: &Layout) -> bool {
+        false
+    }
+
     fn is_unreadable(&self, _layout: &Layout) -> bool {
         false
     }

@@ -377,7 +377,8 @@ impl<'a> Runner<'a> {
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
                 let (medium, layout) = (&self.medium, &self.layout);
                 let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);
-                self.model.check_mounted(device.as_mut(), mounted.read_only, lasts)?;
+                let fades = |page, content: &_| medium.borrow().fades_unseen(page, content, layout);
+                self.model.check_mounted(device.as_mut(), mounted.read_only, lasts, fades)?;
                 self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only { self.check_read_only() } else { Ok(()) }
             }

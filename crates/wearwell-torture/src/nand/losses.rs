@@ -46,6 +46,15 @@ impl NandChip {
         readable.filter(|&&page| copies(owner(page)).count() == 1).filter_map(|&page| owner(page)).collect()
     }
 
+    /// True if a page reads as erased in front of one that does not, or none of the block with the header can be read.
+    pub(super) fn shows_erase(&self, blocks: Segment) -> bool {
+        let reads_as_erased = |page: usize| self.pages[page].cell.reads_as_erased();
+        let mut behind_erased = self.in_order(blocks).skip_while(|&page| !reads_as_erased(page));
+        let mut of_header = self.in_order(blocks).step_by(blocks.blocks);
+        behind_erased.any(|page| !reads_as_erased(page))
+            || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
+    }
+
     /// True if a segment ends with readable metadata, which is its summary.
     pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
         let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();

@@ -30,6 +30,19 @@ fn decay_of_a_header() {
     );
 }
 
+/// The newest version of a page decays, and the erase of the segment with the version before was cut so that nothing
+/// shows it. What is left may fade: the table of promises says so.
+#[test]
+fn a_version_behind_one_that_decayed_may_fade() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
+         logical-pages=11 endurance=100000 seed=14011755436489751590",
+        "write 0+3, decay 31470, fail 3:10495, decay 39, mount, mount, write 0, cut 0:23967, write 1, decay 7, mount,
+         mount, cut 0:58357, mount",
+    );
+}
+
 /// All headers decay, and what can still be read lies behind pages that a cut erase of a stripe has emptied. The chip
 /// was called foreign.
 #[test]

@@ -64,20 +64,6 @@ fn no_block_is_left_behind_decay_and_cut_mounts() {
     );
 }
 
-/// Page mapping, where a cut erase leaves each page its own way: the newest version of a page has decayed, and nothing
-/// shows that the segment of the version before was in erasure. That is served, and fades.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_page_fades_where_no_erase_shows() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
-         logical-pages=11 endurance=100000 seed=14011755436489751590",
-        "write 0+3, decay 31470, fail 3:10495, decay 39, mount, mount, write 0, cut 0:23967, write 1, decay 7, mount,
-         mount, cut 0:58357, mount",
-    );
-}
-
 /// `fast-by-stream`: pages decay between mounts, and three mounts behind that are cut. An older page comes back.
 #[test]
 #[ignore = "open: flushed data is lost"]

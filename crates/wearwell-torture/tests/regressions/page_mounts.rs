@@ -581,3 +581,15 @@ fn a_page_in_an_erased_segment_with_a_header() {
          cut 0:58357, mount",
     );
 }
+
+/// The mark of a rescue decayed, so that the segment of the copy seemed to be erased in part. The original was certain
+/// because of it, but it was being erased, and faded.
+#[test]
+fn an_original_beside_a_copy_whose_mark_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=19 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/greedy-first/by-stream/none/at-once
+         logical-pages=13 endurance=100000 seed=3747671476229709800",
+        "write 0+3, mount, write 0, fail 0:28689, mount, cut 0:57453, write 0, decay 0 35, mount, mount",
+    );
+}

@@ -491,3 +491,26 @@ fn a_block_found_open_is_the_only_room() {
          14, cut 9:56161, mount, mount, write 11",
     );
 }
+
+/// A device with half of the segments that it needs: the copies of a cleaning were erased to make room for pages in
+/// its victim, an erase of which was cut. The first program behind that failed.
+#[test]
+fn copies_are_kept_where_failures_have_taken_the_room() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=69 dies=3 paired-pages=1 mixed-erases
+         page blocks-per-segment=3 policies=falling:5:0.5/windowed-greedy:4/hot-cold-readonly/none/proactive
+         logical-pages=233 endurance=100 seed=396966750694670359",
+        "write 13 37@1! 97 7 75 163 80 14 4 34 45 29 86 29 37 104 29 170 22 33 40 18 34 215 159 4 39 16 13
+         25+3 40 37 176 15 6 178 30 37! 41 21 18 2 76 5 4 11 66 22 166+6@1! 6 230 18 13 0+2, discard 5+2,
+         write 34 6 9 14 48 37 10 1 17 44 125 40 94 157 216 143 185 7+2 39 189 1 19 89 10 169 25 26 43 165 13
+         104 193 191+8 43 129+3 75 27 21 28 17 10 3+4 39 15 193 163 0 27 47 6 25 40 18 19 201 66+2@1! 29 83 12
+         33 133+7, flush, write 43 205 36 154 59 1 13 57 13 7 33, mount, write 25 201 181 207 128 119 36 124
+         39 3 3 26 95 173 196 136 31+8 200 138 149 33+3@2! 65 40 2 15 67, discard 201+6, write 20 30 4 221+4
+         42 58 41 91 206 42 134+8, fail 0:34735, write 34 41 39 151 176 14 132, fail 0:31243 1:56102, write 5
+         19 84! 190!, cut 1:11736, write 49, mount, mount, write 193 68 60 102 21 49 18 45 152 114 45, fail
+         2:31093, mount, write 37 54, fail 1:25373, write 230+3 19, fail 2:46438, write 2 34 6, fail 3:39472,
+         write 43 12, cut 0:13816, write 6, mount, fail 0:24754, cut 2:13340, write 203, mount, fail 12:28462
+         20:3701, cut 32:346, write 65, mount, mount, fail 0:48586, cut 35:59801, discard 89, fail 4:58311,
+         mount",
+    );
+}

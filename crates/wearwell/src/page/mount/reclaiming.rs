@@ -29,6 +29,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if others.is_empty() || self.cleaner.alloc().writable().is_err() {
             return Ok(false);
         }
+        // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
+        if self.cleaner.alloc().table().sound() < self.cleaner.alloc().rules().needed_segments {
+            let why = self.cleaner.alloc().worn_out();
+            self.cleaner.alloc_mut().refuse_writes(why);
+            return Ok(false);
+        }
         // A segment that is erased may hold other pages at these places.
         self.cleaner.alloc_mut().log_mut().doubt_sources();
         // Spec P11.

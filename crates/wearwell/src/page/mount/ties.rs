@@ -161,9 +161,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 tie.at = current;
             }
         }
+        // Decay may have made a segment look so. Then the other copies of its pages are not certain because of it.
+        let mut dropped = Vec::with_capacity(doomed.len());
+        for &seg in &doomed {
+            if !self.misses_records() || self.alloc.log_mut().shows_erase(seg)? {
+                dropped.push(seg);
+            }
+        }
+        let is_dropped = |at: Ppn| dropped.contains(&self.segment_of(at));
         let is_doomed_at = |at: Ppn| doomed.contains(&self.segment_of(at));
         // If both seem to be in erasure, neither is certain.
-        let is_doomed = |tie: &Found| is_doomed_at(tie.at) && !is_doomed_at(self.place_of(tie.lpn));
+        let is_doomed = |tie: &Found| is_dropped(tie.at) && !is_doomed_at(self.place_of(tie.lpn));
         // Spec P17: without a place for copies of the suspect ones, these may be all that is left.
         let others = ties.iter().filter(|tie| is_doomed(tie) && is_suspect(self.place_of(tie.lpn)));
         let others: Vec<Found> = others.copied().collect();
