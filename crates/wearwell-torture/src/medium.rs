@@ -14,6 +14,8 @@ pub enum Decayed {
         content: Content,
         /// It was the last page of its block. Block mapping commits a merge with that page.
         ends_block: bool,
+        /// It lay in the segment with the block that was filled last.
+        is_filled_last: bool,
     },
     /// The engine's own metadata.
     Metadata,
@@ -32,6 +34,8 @@ pub struct Layout {
     pub has_summaries: bool,
     /// Other pages say what pages of data are, until there is a summary: page mapping on NAND without spare bytes.
     pub has_tag_pages: bool,
+    /// What a mount copies counts as a whole, if what lies behind shows that all of it is there (map on flash).
+    pub has_counted_copies: bool,
     /// A segment of which a page cannot be read shows that something is missing: page mapping on NAND with tags beside
     /// the pages. Inference in front of it may discard what the host has not.
     pub shows_losses: bool,

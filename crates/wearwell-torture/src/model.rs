@@ -33,6 +33,8 @@ struct Page {
     has_decayed: bool,
     /// A mount may not notice that a copy is lost.
     is_unsure: bool,
+    /// Something in its logical block has decayed since a mount has last succeeded (block mapping).
+    block_decayed: bool,
     /// The page holds nothing, an error, or what a fault has left of it, and the record of that may have decayed.
     record_decayed: bool,
     /// A mount has found older content, and nothing was flushed since. What else is left of the page may be older yet.
@@ -176,6 +178,7 @@ impl Model {
             older_decayed: false,
             has_decayed: false,
             is_unsure: false,
+            block_decayed: false,
             record_decayed: false,
             is_older: false,
             is_fading: false,
@@ -204,6 +207,11 @@ impl Model {
         self.pages.iter().all(Page::may_be_blank)
     }
 
+    /// True under block mapping if something has decayed since a mount has last succeeded.
+    pub fn has_lost_blocks(&self) -> bool {
+        self.pages.iter().any(|page| page.block_decayed)
+    }
+
     /// True if an error for that page is explained.
     pub fn explains(&self, page: u32) -> bool {
         self.pages.get(page as usize).is_some_and(|page| page.newest_decayed)
@@ -211,9 +219,9 @@ impl Model {
 
     /// Something on the chip became unreadable. Since the last mount that succeeded there was that `cut`.
     pub fn decayed(&mut self, what: &Decayed, cut: LastCut) {
-        self.has_gaps = true;
+        let had_gaps = std::mem::replace(&mut self.has_gaps, true);
         match what {
-            Decayed::Data { page: number, content, ends_block } => {
+            Decayed::Data { page: number, content, ends_block, is_filled_last } => {
                 if let Some(page) = self.pages.get_mut(*number as usize) {
                     page.decay(content);
                 }
@@ -223,9 +231,12 @@ impl Model {
                 // The commit of a merge: what was discarded before it lies on in log blocks.
                 let is_commit = *ends_block && number + 1 == first + blocks.pages;
                 let may_be_undone = is_commit || cut != LastCut::None;
+                // What the last merge has read from log blocks may have decayed before. Then it seems to have been cut.
+                let is_unsure = cut == LastCut::InCommit || blocks.share_logs && had_gaps && *is_filled_last;
                 for page in block {
                     page.record_decayed |= blocks.share_logs && may_be_undone && page.may_be_blank();
-                    page.is_unsure |= cut == LastCut::InCommit;
+                    page.is_unsure |= is_unsure;
+                    page.block_decayed = true;
                 }
             }
             Decayed::Metadata => {
@@ -234,10 +245,19 @@ impl Model {
                 for page in &mut self.pages {
                     page.is_recorded = false;
                     page.is_unsure |= is_block_unsure;
+                    page.block_decayed |= self.blocks.is_some();
                     page.record_decayed |= page.may_be_blank() || page.newest_decayed || page.is_older;
                     page.record_decayed |= self.map_on_flash && page.is_kept;
                 }
             }
+        }
+    }
+
+    /// A cut has hit the last page of a block. If it is the commit of a logical block of which something has decayed
+    /// before, the next mount takes the block that it supersedes for one that was being erased.
+    pub fn commit_was_cut(&mut self) {
+        for page in &mut self.pages {
+            page.is_unsure |= page.block_decayed;
         }
     }
 
@@ -460,8 +480,11 @@ impl Model {
                     } else {
                         page.settle_as(found);
                     }
-                    (page.newest_decayed, page.older_decayed) = (false, false);
-                    (page.is_unsure, page.record_decayed) = (false, false);
+                    // A mount that is read-only records nothing, so the next one decides again.
+                    if !fading {
+                        (page.newest_decayed, page.older_decayed) = (false, false);
+                        (page.is_unsure, page.block_decayed, page.record_decayed) = (false, false, false);
+                    }
                 }
                 Err(Refusal::Unreadable { .. })
                     if decayed

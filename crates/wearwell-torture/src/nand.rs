@@ -18,6 +18,7 @@
 //! Breaches of the contract are recorded: [`Medium::violations`].
 
 mod losses;
+mod segment;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -30,6 +31,7 @@ use crate::faults::{Faults, Hit, Op};
 use crate::medium::{Decayed, Layout, Medium, Unsure};
 pub use crate::mode::Temper;
 pub use crate::setup::Driver;
+use segment::Segment;
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +84,8 @@ pub struct NandChip {
     data: Vec<u8>,
     spare: Vec<u8>,
     blocks: Vec<Block>,
+    /// The block that was filled last. Block mapping commits a merge with the last page.
+    filled_last: usize,
     faults: Faults,
     violations: Vec<String>,
     /// Random bytes.
@@ -100,6 +104,7 @@ impl NandChip {
             data: vec![0; pages * geometry.page_bytes as usize],
             spare: vec![0xFF; pages * geometry.spare_bytes as usize],
             blocks: vec![Block::default(); geometry.blocks as usize],
+            filled_last: 0,
             faults: Faults::default(),
             violations: Vec::new(),
             noise: Rng::with_seed(0),
@@ -176,6 +181,9 @@ impl NandChip {
         let was = self.pages[page.0 as usize].cell;
         if hit.is_none() && self.blocks[b].broken_by.is_none() {
             self.blocks[b].next = offset + 1;
+            if offset + 1 == self.geometry.pages_per_block {
+                self.filled_last = b;
+            }
             self.put(page, data, spare, if was == Cell::Erased { Cell::Good } else { Cell::Uncorrectable });
             return Ok(());
         }
@@ -398,8 +406,15 @@ impl Medium for NandChip {
         (self.pages[page].cell, self.pages[page].decayed) = (Cell::Uncorrectable, true);
         let held: Option<(u32, Content)> = self.owner_of(page, layout.sectors_per_page);
         let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
-        let Some((page, content)) = held else { return self.gone_with_tags(page, layout) };
-        vec![Decayed::Data { page, content, ends_block }]
+        let segment = self.segment_with(page, layout);
+        let mut gone = segment.map_or_else(Vec::new, |blocks| self.gone_with_copies(blocks, layout));
+        let Some((page, content)) = held else {
+            gone.append(&mut self.gone_with_tags(page, layout));
+            return gone;
+        };
+        let is_filled_last = segment.is_some_and(|blocks| blocks.iter().any(|block| block == self.filled_last));
+        gone.push(Decayed::Data { page, content, ends_block, is_filled_last });
+        gone
     }
 
     fn mark_empty(&mut self, draw: u64, layout: &Layout) -> bool {
@@ -494,36 +509,6 @@ impl Medium for NandChip {
     fn has_bad_segments(&self, layout: &Layout) -> bool {
         let mut segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
         segments.any(|blocks| blocks.iter().any(|block| self.blocks[block].marked))
-    }
-}
-
-/// The blocks of a segment: the same one of neighboring dies.
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    first: usize,
-    blocks: usize,
-    per_die: usize,
-}
-
-impl Segment {
-    fn iter(self) -> impl DoubleEndedIterator<Item = usize> {
-        (0..self.blocks).map(move |die| self.first + die * self.per_die)
-    }
-}
-
-impl NandChip {
-    /// The pages of a segment, in the order in which they are programmed.
-    fn in_order(&self, blocks: Segment) -> impl DoubleEndedIterator<Item = usize> + use<> {
-        let pages = self.geometry.pages_per_block as usize;
-        (0..pages).flat_map(move |page| blocks.iter().map(move |block| block * pages + page))
-    }
-
-    fn segments(&self, blocks_per_segment: u32) -> impl Iterator<Item = Segment> {
-        let (blocks, per_die) = (blocks_per_segment as usize, (self.geometry.blocks / self.geometry.dies) as usize);
-        (0..self.geometry.blocks as usize / blocks).map(move |segment| {
-            let first_die = segment / per_die * blocks;
-            Segment { first: first_die * per_die + segment % per_die, blocks, per_die }
-        })
     }
 }
 

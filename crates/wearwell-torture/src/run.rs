@@ -211,6 +211,7 @@ impl<'a> Runner<'a> {
                 sectors_per_page,
                 has_summaries: !engine.is_block(),
                 has_tag_pages: rig.setup.has_tag_pages(),
+                has_counted_copies: matches!(engine, Engine::Paged { .. }),
                 shows_losses: matches!(engine, Engine::Page { aware: false, .. }) && has_spare_tags,
             },
             needed_segments,
@@ -308,6 +309,7 @@ impl<'a> Runner<'a> {
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.cuts += 1;
             self.device = None;
+            self.note_cut_commit();
             return Ok(());
         }
         let has_failed = self.failures() != failures;
@@ -363,6 +365,7 @@ impl<'a> Runner<'a> {
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.mount_cuts += 1;
+            self.note_cut_commit();
             return Ok(());
         }
         match mounted {
@@ -382,6 +385,12 @@ impl<'a> Runner<'a> {
                 self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only { self.check_read_only() } else { Ok(()) }
             }
+        }
+    }
+
+    fn note_cut_commit(&mut self) {
+        if self.medium.borrow_mut().faults().has_cut_commit {
+            self.model.commit_was_cut();
         }
     }
 
@@ -420,7 +429,9 @@ impl<'a> Runner<'a> {
             Refusal::WornOut { needed, .. } => {
                 let really_good = self.medium.borrow().good_segments(&self.layout);
                 let in_row = self.in_row();
-                if really_good >= needed && in_row <= self.row.most {
+                // What decays between mounts that are cut takes room, and block mapping holds none back for that.
+                let is_short = self.model.has_lost_blocks() && really_good == needed;
+                if really_good >= needed && in_row <= self.row.most && !is_short {
                     let reserve = format!("{in_row} failures in a row, {} promised", self.row.most);
                     return fail(Kind::LockedUp, format!("; {really_good} really are good; {reserve}"));
                 }

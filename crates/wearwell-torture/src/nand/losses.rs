@@ -1,6 +1,7 @@
 //! What is lost with a page of the chip, and what shows it.
 
-use super::{Cell, NandChip, Segment};
+use super::segment::Segment;
+use super::{Cell, NandChip};
 use crate::medium::{Decayed, Layout};
 
 impl NandChip {
@@ -9,15 +10,32 @@ impl NandChip {
     pub(super) fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
         let pages = self.geometry.pages_per_block as usize;
         let mut gone = vec![Decayed::Metadata];
-        let mut segments = self.segments(layout.blocks_per_segment);
-        let holds = |segment: &Segment| segment.iter().any(|block| block == page / pages);
-        let Some(blocks) = segments.find(holds) else { return gone };
+        let Some(blocks) = self.segment_with(page, layout) else { return gone };
         if layout.has_tag_pages && !self.has_summary(blocks, layout) {
             let in_segment = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
             let owned = in_segment.filter_map(|page| self.owner_of(page, layout.sectors_per_page));
-            gone.extend(owned.map(|(page, content)| Decayed::Data { page, content, ends_block: false }));
+            let data = |(page, content)| Decayed::Data { page, content, ends_block: false, is_filled_last: false };
+            gone.extend(owned.map(data));
         }
         gone
+    }
+
+    /// All copies of a mount in a segment, if neither the last one can be read nor anything behind it that will last.
+    /// So nothing shows that they are complete.
+    pub(super) fn gone_with_copies(&self, blocks: Segment, layout: &Layout) -> Vec<Decayed> {
+        let in_order: Vec<usize> = self.in_order(blocks).collect();
+        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page);
+        let Some(last) = in_order.iter().rposition(|&page| owner(page).is_some()) else { return Vec::new() };
+        // The mark is the first slot.
+        let is_marked = layout.has_counted_copies && owner(in_order[1]).is_none();
+        let is_ended = in_order[last..].iter().any(|&page| self.pages[page].cell == Cell::Good);
+        if !is_marked || is_ended {
+            return Vec::new();
+        }
+        let copies = in_order.into_iter().filter_map(owner);
+        copies
+            .map(|(page, content)| Decayed::Data { page, content, ends_block: false, is_filled_last: false })
+            .collect()
     }
 
     /// Pages that a segment alone has a copy of, if one of its pages was the only copy that can be read of what it

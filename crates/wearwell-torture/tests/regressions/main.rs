@@ -1,10 +1,10 @@
 //! Histories that the torture found and shortened, as it printed them.
 
+mod allowed;
 mod block;
 mod block_cut_mounts;
 mod block_half_erased;
 mod block_media;
-mod open;
 mod page_mounts;
 mod page_room;
 mod paged;
@@ -27,19 +27,6 @@ fn decay_of_a_header() {
          page blocks-per-segment=1 policies=watermark:3:4/greedy/single/none/at-once
          logical-pages=60 endurance=100000 seed=1",
         "write 5, flush, decay 0, mount, verify",
-    );
-}
-
-/// The newest version of a page decays, and the erase of the segment with the version before was cut so that nothing
-/// shows it. What is left may fade: the table of promises says so.
-#[test]
-fn a_version_behind_one_that_decayed_may_fade() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
-         logical-pages=11 endurance=100000 seed=14011755436489751590",
-        "write 0+3, decay 31470, fail 3:10495, decay 39, mount, mount, write 0, cut 0:23967, write 1, decay 7, mount,
-         mount, cut 0:58357, mount",
     );
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Job {
     rests: bool,
     /// Some of its pages are not known, because their tags cannot be read.
     has_gaps: bool,
+    /// As many parts had been gathered when the job began.
+    gathered_parts: u32,
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -147,7 +149,8 @@ impl<N: Nand> PagedFtl<N> {
         let (slots, valid) = (self.store.slots.per_segment(), self.store.table.valid(victim));
         // The count of valid pages may be too great, even greater than there are slots.
         let pages_a_step = slots.div_ceil(slots.saturating_sub(valid).max(1));
-        self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps });
+        let gathered_parts = self.map.gathered_parts;
+        self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps, gathered_parts });
         Ok(())
     }
 
@@ -184,8 +187,10 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn finish(&mut self, job: &Job) -> Result<(), Halt> {
-        // Pages may be left to which no readable tag leads: each entry of the map is asked.
-        if job.has_gaps || self.store.table.valid(job.victim) > 0 {
+        // Spec M7. What was discarded may have come back behind the step that looked it up, and is not counted.
+        let comes_back = self.map.gathered_parts != job.gathered_parts;
+        // Or pages are left to which no readable tag leads. Each entry of the map is asked.
+        if comes_back || job.has_gaps || self.store.table.valid(job.victim) > 0 {
             self.find_rest(job.victim)?;
         }
         // A mount finds out from newer pages that those of the victim are superseded, but not that one was discarded.

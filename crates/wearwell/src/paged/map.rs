@@ -37,8 +37,8 @@ pub(super) struct Map {
     pub(super) cache: Cache,
     /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
     directory: Vec<Ppn>,
-    /// A part could not be read, so that its entries were gathered.
-    pub(super) has_gathered: bool,
+    /// How many parts could not be read, so that their entries were gathered.
+    pub(super) gathered_parts: u32,
     /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
     suspect_from: u64,
     /// The part in `page`. It is as on flash, or newer.
@@ -53,7 +53,7 @@ impl Map {
         Self {
             cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
             directory: vec![Ppn::NONE; plan.parts as usize],
-            has_gathered: false,
+            gathered_parts: 0,
             suspect_from: u64::MAX,
             loaded: None,
             page: vec![0; page_bytes as usize],
@@ -189,7 +189,7 @@ impl Map {
                 Ok(report) => lasts = !report.refresh_soon,
                 Err(ErrorKind::Uncorrectable) => {
                     self.gather(part, store)?;
-                    self.has_gathered = true;
+                    self.gathered_parts = self.gathered_parts.saturating_add(1);
                     lasts = false;
                 }
                 Err(error) => return Err(error.into()),

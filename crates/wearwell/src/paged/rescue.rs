@@ -347,7 +347,7 @@ impl<N: Nand> PagedFtl<N> {
     /// True if a part was gathered, and is not written yet.
     fn is_lost(&mut self, part: u32) -> Result<bool, Halt> {
         let at = self.map.place_of(part);
-        Ok(self.map.has_gathered && at.is_some() && !self.holds_part(part)?)
+        Ok(self.map.gathered_parts > 0 && at.is_some() && !self.holds_part(part)?)
     }
 
     fn holds_part(&mut self, part: u32) -> Result<bool, Halt> {

@@ -435,6 +435,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("gathered_entries_are_written")),
     },
     Canary {
+        name: "map-comes-back",
+        rule: "M7",
+        broken: "what comes back in a victim while it is emptied is erased with it",
+        file: "crates/wearwell/src/paged/cleaner.rs",
+        from: "if comes_back || job.has_gaps",
+        to: "if !BROKEN && comes_back || job.has_gaps",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("what_comes_back_in_a_victim")),
+    },
+    Canary {
         name: "map-overflow",
         rule: "M14",
         broken: "a mount finds no room if too many pages are newer than a version of a translation page",
