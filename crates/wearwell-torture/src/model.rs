@@ -472,7 +472,7 @@ impl Model {
                     page.is_kept &= page.flushed == found;
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
-                    let gives_way = is_older || page.newest_decayed && !page.is_newest(&found);
+                    let gives_way = is_older || page.newest_decayed;
                     page.is_fading =
                         (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
                     if fading && !lasts(number, &found) {
