@@ -161,6 +161,8 @@ pub struct Model {
     /// Something has decayed. If it was the only record of a page, any page without content may be taken for the lost
     /// one.
     has_gaps: bool,
+    /// A program or an erase has failed.
+    pub has_failed: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
 }
@@ -193,6 +195,7 @@ impl Model {
             map_on_flash,
             has_records: false,
             has_gaps: false,
+            has_failed: false,
             explained: 0,
         }
     }
@@ -453,6 +456,7 @@ impl Model {
         lasts: impl Fn(u32, &Content) -> bool,
         fades_unseen: impl Fn(u32, &Content) -> bool,
     ) -> Result<(), Failure> {
+        let remains = self.map_on_flash && self.has_failed;
         for number in 0..self.pages.len() as u32 {
             let read = self.read(device, number)?;
             let page = &mut self.pages[number as usize];
@@ -483,7 +487,9 @@ impl Model {
                     // A mount that is read-only records nothing, so the next one decides again.
                     if !fading {
                         (page.newest_decayed, page.older_decayed) = (false, false);
-                        (page.is_unsure, page.block_decayed, page.record_decayed) = (false, false, false);
+                        (page.is_unsure, page.block_decayed) = (false, false);
+                        // What a failed program has left of the translation page may be all that says it.
+                        page.record_decayed &= remains && page.may_be_blank();
                     }
                 }
                 Err(Refusal::Unreadable { .. })

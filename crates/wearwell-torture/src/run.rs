@@ -377,6 +377,7 @@ impl<'a> Runner<'a> {
                 if !has_failed && is_survived {
                     self.rest();
                 }
+                self.model.has_failed = self.failures().0 > 0;
                 let device = self.device.insert((self.rig.wrap)(mounted.device));
                 let (medium, layout) = (&self.medium, &self.layout);
                 let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);

@@ -112,3 +112,15 @@ fn a_version_behind_one_that_decayed_may_fade() {
          mount, cut 0:58357, mount",
     );
 }
+
+/// With the map on flash: the program of a translation page fails and leaves one that can be read, and the page that is
+/// programmed in its place decays. A mount serves what is left, which fades, and a discard is forgotten.
+#[test]
+fn what_a_failed_program_has_left_of_a_translation_page() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=18 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=12 endurance=100000 seed=1831862209212615273",
+        "write 0+3 1 1, discard 1, fail 0:63246, flush, decay 9, write 3, mount, mount",
+    );
+}
