@@ -86,8 +86,8 @@ pub trait Medium {
     /// True if a copy of that page cannot fade.
     fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool;
 
-    /// True if no copy of that page lasts, and one that can be read lies in a segment whose erase was cut so that
-    /// nothing shows it (page mapping).
+    /// True if no copy of that page lasts, and one that can be read lies in a segment whose erase was cut so that no
+    /// mount sees it: nothing shows it, or it has its summary.
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool;
 
     /// Segments in use without a block that has failed.

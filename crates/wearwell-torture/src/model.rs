@@ -65,6 +65,11 @@ impl Page {
         if self.doubtful { self.may_hold(found) } else { self.newest() == found }
     }
 
+    /// True if what may fade is what counts: nothing was written since but parts.
+    fn has_faded(&self) -> bool {
+        self.is_fading && self.parts == self.since.len()
+    }
+
     fn is_blank(content: &Content) -> bool {
         content.iter().all(|&version| version == 0)
     }
@@ -163,6 +168,8 @@ pub struct Model {
     has_gaps: bool,
     /// A program or an erase has failed.
     pub has_failed: bool,
+    /// Metadata has decayed.
+    has_lost_records: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
 }
@@ -196,6 +203,7 @@ impl Model {
             has_records: false,
             has_gaps: false,
             has_failed: false,
+            has_lost_records: false,
             explained: 0,
         }
     }
@@ -217,7 +225,7 @@ impl Model {
 
     /// True if an error for that page is explained.
     pub fn explains(&self, page: u32) -> bool {
-        self.pages.get(page as usize).is_some_and(|page| page.newest_decayed)
+        self.pages.get(page as usize).is_some_and(|page| page.newest_decayed || page.has_faded())
     }
 
     /// Something on the chip became unreadable. Since the last mount that succeeded there was that `cut`.
@@ -243,6 +251,7 @@ impl Model {
                 }
             }
             Decayed::Metadata => {
+                self.has_lost_records = true;
                 // It may be what fills the page of the commit that was cut, whose logical block nothing else names.
                 let is_block_unsure = self.blocks.is_some() && cut == LastCut::InCommit;
                 for page in &mut self.pages {
@@ -289,7 +298,7 @@ impl Model {
     /// such page, and there may be others: of each the newest copy has decayed.
     fn settle_but(&mut self, lost: Option<u32>) {
         for (number, page) in self.pages.iter_mut().enumerate() {
-            let may_be_another = lost.is_some() && page.parts > 0 && page.newest_decayed;
+            let may_be_another = lost.is_some() && page.parts > 0 && (page.newest_decayed || page.is_fading);
             match Some(number as u32) == lost {
                 true => page.give_up_parts(),
                 false if may_be_another => page.doubtful = true,
@@ -426,7 +435,9 @@ impl Model {
     fn check(&mut self, device: &mut dyn Device, number: u32) -> Result<(), Failure> {
         let read = self.read(device, number)?;
         let page = &mut self.pages[number as usize];
-        let comes_back = self.map_on_flash && page.record_decayed;
+        // A page that has decayed, too, may be missing when a translation page is made anew.
+        let is_missed = page.newest_decayed && self.has_lost_records;
+        let comes_back = self.map_on_flash && (page.record_decayed || is_missed);
         match read {
             Ok(found) if page.is_newest(&found) => Ok(()),
             Ok(found) if comes_back && (page.may_hold(&found) || page.past.contains(&found)) => {
@@ -437,7 +448,7 @@ impl Model {
             Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
             // What comes back may be a copy that has decayed.
             Err(Refusal::Unreadable { .. })
-                if page.newest_decayed || page.is_fading || comes_back && page.has_decayed =>
+                if page.newest_decayed || page.has_faded() || comes_back && page.has_decayed =>
             {
                 self.explained += 1;
                 Ok(())
@@ -476,6 +487,7 @@ impl Model {
                     page.is_kept &= page.flushed == found;
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
+                    let is_recorded = !fading || !is_older && lasts(number, &found);
                     let gives_way = is_older || page.newest_decayed;
                     page.is_fading =
                         (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
@@ -485,7 +497,7 @@ impl Model {
                         page.settle_as(found);
                     }
                     // A mount that is read-only records nothing, so the next one decides again.
-                    if !fading {
+                    if is_recorded {
                         (page.newest_decayed, page.older_decayed) = (false, false);
                         (page.is_unsure, page.block_decayed) = (false, false);
                         // What a failed program has left of the translation page may be all that says it.

@@ -85,7 +85,7 @@ pub struct NandChip {
     spare: Vec<u8>,
     blocks: Vec<Block>,
     /// The block that was filled last. Block mapping commits a merge with the last page.
-    filled_last: usize,
+    filled_last: Option<usize>,
     faults: Faults,
     violations: Vec<String>,
     /// Random bytes.
@@ -104,7 +104,7 @@ impl NandChip {
             data: vec![0; pages * geometry.page_bytes as usize],
             spare: vec![0xFF; pages * geometry.spare_bytes as usize],
             blocks: vec![Block::default(); geometry.blocks as usize],
-            filled_last: 0,
+            filled_last: None,
             faults: Faults::default(),
             violations: Vec::new(),
             noise: Rng::with_seed(0),
@@ -182,7 +182,7 @@ impl NandChip {
         if hit.is_none() && self.blocks[b].broken_by.is_none() {
             self.blocks[b].next = offset + 1;
             if offset + 1 == self.geometry.pages_per_block {
-                self.filled_last = b;
+                self.filled_last = Some(b);
             }
             self.put(page, data, spare, if was == Cell::Erased { Cell::Good } else { Cell::Uncorrectable });
             return Ok(());
@@ -248,6 +248,7 @@ impl NandChip {
     }
 
     fn set_all(&mut self, block: usize, cell: Cell) {
+        self.filled_last = self.filled_last.filter(|&filled| filled != block);
         self.pages_of(block).iter_mut().for_each(|page| (page.cell, page.decayed) = (cell, false));
         let erased = cell == Cell::Erased;
         self.blocks[block].next = if erased { 0 } else { self.geometry.pages_per_block };
@@ -412,7 +413,7 @@ impl Medium for NandChip {
             gone.append(&mut self.gone_with_tags(page, layout));
             return gone;
         };
-        let is_filled_last = segment.is_some_and(|blocks| blocks.iter().any(|block| block == self.filled_last));
+        let is_filled_last = segment.is_some_and(|blocks| blocks.iter().any(|block| Some(block) == self.filled_last));
         gone.push(Decayed::Data { page, content, ends_block, is_filled_last });
         gone
     }
@@ -489,15 +490,21 @@ impl Medium for NandChip {
     }
 
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {
-        layout.has_summaries
-            && !self.has_lasting(page, content, layout)
-            && self.segments(layout.blocks_per_segment).any(|blocks| {
-                let holds = self.in_order(blocks).any(|at| {
-                    matches!(self.pages[at].cell, Cell::Fading { .. })
-                        && self.owner_of(at, layout.sectors_per_page) == Some((page, content.clone()))
-                });
-                holds && (self.has_summary(blocks, layout) || !self.shows_erase(blocks))
+        let was_erased = |blocks: Segment| blocks.iter().any(|block| self.blocks[block].weak);
+        let holds = |blocks: Segment, is_wanted: &dyn Fn(Cell) -> bool| {
+            self.in_order(blocks).any(|at| {
+                is_wanted(self.pages[at].cell)
+                    && self.owner_of(at, layout.sectors_per_page) == Some((page, content.clone()))
             })
+        };
+        let lasts = |blocks: Segment| !was_erased(blocks) && holds(blocks, &|cell| cell == Cell::Good);
+        let fades = |blocks: Segment| {
+            was_erased(blocks)
+                && holds(blocks, &|cell| matches!(cell, Cell::Good | Cell::Fading { .. }))
+                && (self.may_have_summary(blocks, layout) || !self.shows_erase(blocks))
+        };
+        let segments = || self.segments(layout.blocks_per_segment);
+        layout.has_summaries && segments().any(fades) && !segments().any(lasts)
     }
 
     fn good_segments(&self, layout: &Layout) -> u32 {

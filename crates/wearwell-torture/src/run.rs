@@ -183,6 +183,8 @@ struct Runner<'a> {
     is_shut_down: bool,
     /// The power has gone off without a shutdown.
     has_stopped: bool,
+    /// A mount was cut since one has last succeeded.
+    has_cut_mount: bool,
     tally: Tally,
 }
 
@@ -220,6 +222,7 @@ impl<'a> Runner<'a> {
             is_fading: false,
             is_shut_down: false,
             has_stopped: false,
+            has_cut_mount: false,
             tally: Tally::default(),
         };
         runner.rest();
@@ -365,6 +368,7 @@ impl<'a> Runner<'a> {
         self.check_contract()?;
         if self.medium.borrow_mut().faults().is_off() {
             self.tally.mount_cuts += 1;
+            self.has_cut_mount = true;
             self.note_cut_commit();
             return Ok(());
         }
@@ -384,7 +388,11 @@ impl<'a> Runner<'a> {
                 let fades = |page, content: &_| medium.borrow().fades_unseen(page, content, layout);
                 self.model.check_mounted(device.as_mut(), mounted.read_only, lasts, fades)?;
                 self.medium.borrow_mut().faults().has_cut_commit = false;
-                if mounted.read_only { self.check_read_only() } else { Ok(()) }
+                if mounted.read_only {
+                    return self.check_read_only();
+                }
+                self.has_cut_mount = false;
+                Ok(())
             }
         }
     }
@@ -431,7 +439,7 @@ impl<'a> Runner<'a> {
                 let really_good = self.medium.borrow().good_segments(&self.layout);
                 let in_row = self.in_row();
                 // What decays between mounts that are cut takes room, and block mapping holds none back for that.
-                let is_short = self.model.has_lost_blocks() && really_good == needed;
+                let is_short = self.has_cut_mount && self.model.has_lost_blocks() && really_good == needed;
                 if really_good >= needed && in_row <= self.row.most && !is_short {
                     let reserve = format!("{in_row} failures in a row, {} promised", self.row.most);
                     return fail(Kind::LockedUp, format!("; {really_good} really are good; {reserve}"));

@@ -24,7 +24,9 @@ impl NandChip {
     /// So nothing shows that they are complete.
     pub(super) fn gone_with_copies(&self, blocks: Segment, layout: &Layout) -> Vec<Decayed> {
         let in_order: Vec<usize> = self.in_order(blocks).collect();
-        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page);
+        // What was there before the last erase is none.
+        let is_erased = |page: usize| self.pages[page].cell.reads_as_erased();
+        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page).filter(|_| !is_erased(page));
         let Some(last) = in_order.iter().rposition(|&page| owner(page).is_some()) else { return Vec::new() };
         // The mark is the first slot.
         let is_marked = layout.has_counted_copies && owner(in_order[1]).is_none();
@@ -71,6 +73,14 @@ impl NandChip {
         let mut of_header = self.in_order(blocks).step_by(blocks.blocks);
         behind_erased.any(|page| !reads_as_erased(page))
             || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
+    }
+
+    /// True if a segment ends with metadata that can be read for now.
+    pub(super) fn may_have_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
+        let mut metadata = self.in_order(blocks).rev().take_while(is_metadata).peekable();
+        let is_readable = |page: usize| matches!(self.pages[page].cell, Cell::Good | Cell::Fading { .. });
+        metadata.peek().is_some() && metadata.all(is_readable)
     }
 
     /// True if a segment ends with readable metadata, which is its summary.

@@ -464,3 +464,39 @@ fn what_comes_back_in_a_victim_is_moved() {
          720@1! 71, flush, write 27@1 779 71@1, verify",
     );
 }
+
+/// The same when the victim has been looked at to its end, and a translation page is gathered while the cache is
+/// written.
+#[test]
+fn what_comes_back_behind_the_last_look_is_moved() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=10 blocks=120 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=600 endurance=100000 seed=103843",
+        "write 0+600, flush, write 76 331 146 0 253 300 191 82 437 305 30 93 505 479 6 442 69 392 46 421 306
+         192 384 294 376 158 153 522 407 485 463 73 32 321 71 232 55 101 277 89 423 587 171 414 13 425 518 459
+         483 266 133 153 131 230 481 341 132 459 300 347 485 207 147 41 358 405 219 183 564 433 136 547 314
+         168 271 386 591 219 289 117 40 538 92 409 525 427 469 360 0 571 82 214 405 522 270 459 25 508 582 424
+         349 515 161 537 406 108 74 496 470 455 208 10 341 460 92 81 540 375 555 227 355 532 335 389 484 473
+         272 391 205 334 170 278 86 508 2 116 376 103 339 136 484 3 91 487 346 1 476 340 250 221 228 201 207
+         154 463 337 6 333 235 146 156 321 417 163 10 546 366 516 419 1 78 372 126 394 480 466 123 134 87 92
+         426 261 170 391 21 534 305 323 332 426 436 378 508 1 173 293 81 577 296 226 260 599 121 42 489 77 217
+         308 431 167 55 262 282 581 167 421 570 182 540 355 204 523 341 225 195 554 590 209 35 279 382 462 360
+         78 23 521 87 149 357 263 270 439 320 324 269 443 322 181 241 37 124 130 266 484 324 80 242 41 76 70
+         77 579 520 460 27 146 265 295 35 276 364 279 419 87 351 265 236 202 495 188 333 533 122 193 134 95
+         303 500 168 81 111 71 111 80 295 63 175 383 586 523 61 343 200 393 592 418 21 217 161 113 281 138 178
+         518 464 47 224 47 90 365 125 249 190 459 227 521 78 435 128 421 125 241 415 525 185 79 111 251 437
+         206 536 48 368 58 311 357 243 519 24 418 492 354 70 250 583 505 261 128 137 338 284 353 308 361 299
+         571 264 77 108 215 505 179 433 123 523 103 165 245 358 283 291 290 199 574 280 3 26 362 169 147 575
+         312 533 103 565 587 20, discard 20, write 104, discard 173+3, flush, write 421, discard 421, write
+         159, clean 5, flush, write 392 503 51 217, flush, write 56, decay 53436, clean 4, discard 290+8,
+         flush, write 12, discard 12 115+7 188+2, write 107 157, discard 157, flush, discard 107, write 586,
+         decay 23935, discard 586, write 186 331 110 373, decay 45023, discard 373, clean 5, flush, write 432,
+         discard 280+4, clean 3, write 32 11, discard 327+5, write 344 201, flush, decay 9260, discard 154+4
+         201, write 48, discard 361+6, flush, clean 3, decay 15113, discard 108+7 48, write 488, clean 2,
+         discard 156+3 488, decay 17477, write 465 169, discard 182, write 116 275 574, clean 2, discard
+         224+3, clean 2, write 22 319, clean 3, discard 354+5, write 404 458, discard 575+9 458 88+6 404,
+         decay 29610, clean 4, discard 308, write 315 313, decay 2242, write 234 544 39, flush, discard 488+4
+         586+4, write 117, flush, write 430, discard 251+6, write 361, clean 5, write 231 555, verify",
+    );
+}

@@ -39,7 +39,7 @@ pub(super) struct Job {
     rests: bool,
     /// Some of its pages are not known, because their tags cannot be read.
     has_gaps: bool,
-    /// As many parts had been gathered when the job began.
+    /// Parts had been gathered so often when the job began.
     gathered_parts: u32,
 }
 
@@ -187,15 +187,23 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn finish(&mut self, job: &Job) -> Result<(), Halt> {
-        // Spec M7. What was discarded may have come back behind the step that looked it up, and is not counted.
-        let comes_back = self.map.gathered_parts != job.gathered_parts;
-        // Or pages are left to which no readable tag leads. Each entry of the map is asked.
-        if comes_back || job.has_gaps || self.store.table.valid(job.victim) > 0 {
-            self.find_rest(job.victim)?;
+        // Pages may be left to which no readable tag leads.
+        let mut is_due = job.has_gaps || self.store.table.valid(job.victim) > 0;
+        let mut gathered_parts = job.gathered_parts;
+        loop {
+            // Spec M7. What was discarded may have come back behind the step that looked it up, and is not counted.
+            if is_due || self.map.gathered_parts != gathered_parts {
+                self.find_rest(job.victim)?;
+            }
+            (is_due, gathered_parts) = (false, self.map.gathered_parts);
+            // A mount finds out from newer pages that those of the victim are superseded, but not that one was
+            // discarded. These may gather a part, too.
+            self.map.settle(&mut self.store)?;
+            self.map.secure(&mut self.store)?;
+            if self.map.gathered_parts == gathered_parts {
+                break;
+            }
         }
-        // A mount finds out from newer pages that those of the victim are superseded, but not that one was discarded.
-        self.map.settle(&mut self.store)?;
-        self.map.secure(&mut self.store)?;
         // Every page was looked up. What is left of the count are copies whose successors were not known.
         self.store.table.clear_valid(job.victim);
         self.job = None;

@@ -37,7 +37,7 @@ pub(super) struct Map {
     pub(super) cache: Cache,
     /// Where each part lies. [`LOST`] if a mount has found none with which all that is newer fits into the cache.
     directory: Vec<Ppn>,
-    /// How many parts could not be read, so that their entries were gathered.
+    /// How often a part could not be read, so that its entries were gathered.
     pub(super) gathered_parts: u32,
     /// Pages from this number on are suspects that a mount has not copied yet (Spec M5). All others have lower ones.
     suspect_from: u64,

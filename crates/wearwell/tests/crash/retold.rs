@@ -148,9 +148,9 @@ const VARIED: [(&str, &str, u64); 3] = [
     ),
 ];
 
-/// A draw that fails: what was discarded comes back, as in `block-decay` 6000000914. Two pages of the chip are gone,
-/// and what is left may also be what a cut erase has left of a merge.
-const OPEN: [(&str, u64); 1] = [("a_commit_whose_group_has_a_gap", 1013)];
+/// A draw in which what was discarded comes back, as in `block-decay` 6000000914. The table of promises allows it: a
+/// page of the last merge decays behind one of a log block. The model here does not know that.
+const ALLOWED: [(&str, u64); 1] = [("a_commit_whose_group_has_a_gap", 1013)];
 
 /// Characters of a long history.
 const LONG: usize = 1000;
@@ -163,8 +163,8 @@ fn tell_all(source: &str, least: usize) {
     for history in histories {
         let lost = LOST.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
         let draws = if history.steps.len() > LONG { 6 } else { 30 };
-        let is_open = |seed: &u64| OPEN.contains(&(history.name, *seed));
-        history.tell((0..draws * seeds()).filter(|seed| !is_open(seed)).chain(lost));
+        let is_allowed = |seed: &u64| ALLOWED.contains(&(history.name, *seed));
+        history.tell((0..draws * seeds()).filter(|seed| !is_allowed(seed)).chain(lost));
         for (_, steps, seed) in VARIED.iter().filter(|(name, ..)| *name == history.name) {
             let setup = Words(history.setup.0);
             History { setup, steps, ..history }.tell(iter::once(*seed));
@@ -266,14 +266,4 @@ fn page_mapping_with_little_room() {
 #[test]
 fn map_on_flash() {
     tell_all(include_str!("../../../wearwell-torture/tests/regressions/paged.rs"), 5);
-}
-
-#[test]
-#[ignore = "open: it fails"]
-fn open_draw() {
-    let source = include_str!("../../../wearwell-torture/tests/regressions/block_media.rs");
-    for history in History::all(source) {
-        let open = OPEN.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
-        history.tell(open);
-    }
 }

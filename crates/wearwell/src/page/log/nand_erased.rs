@@ -31,11 +31,25 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         }
         let slots = self.read_slots(seg)?;
         let is_torn = slots.unreadable.is_some_and(|slot| slot < self.layout.suspects_behind(slots.programmed));
-        // Slots are missing before a summary that is still there.
-        let has_holes = slots.is_erased_between || is_torn;
+        Ok(slots.is_erased_between || is_torn || self.is_summary_behind(seg, slots.programmed)?)
+    }
+
+    /// True if slots from `programmed` on read as erased, though something of a summary is behind them that names more.
+    fn is_summary_behind(&mut self, seg: Seg, programmed: u32) -> Result<bool, ErrorKind> {
         // Where no slot is missing the summary has nothing to contradict, so it is not read.
-        let summary = if !has_holes && slots.programmed < self.layout.slots { self.read_summary(seg)? } else { None };
-        Ok(has_holes || summary.is_some_and(|scan| scan.tags.len() > slots.programmed as usize))
+        if programmed >= self.layout.slots {
+            return Ok(false);
+        }
+        match self.is_slot_erased(seg, self.layout.slots) {
+            Ok(true) => Ok(false),
+            Ok(false) => {
+                let summary = self.read_summary(seg)?;
+                Ok(summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
+            }
+            // It is programmed when all slots are.
+            Err(ErrorKind::Uncorrectable) => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// True if the erase of a segment has certainly begun: something reads as erased in front of what was programmed,
@@ -43,7 +57,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     /// latter only if it is every page of that block.
     pub(super) fn shows_cut_erase(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         let slots = self.read_slots(seg)?;
-        if slots.is_erased_between {
+        if slots.is_erased_between || self.is_summary_behind(seg, slots.programmed)? {
             return Ok(true);
         }
         match self.read_tag(self.address(seg, 0), false) {

@@ -30,7 +30,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(false);
         }
         // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
-        if self.cleaner.alloc().table().sound() < self.cleaner.alloc().rules().needed_segments {
+        let alloc = self.cleaner.alloc();
+        if alloc.free().total() == 0 && alloc.table().sound() < alloc.rules().needed_segments {
             let why = self.cleaner.alloc().worn_out();
             self.cleaner.alloc_mut().refuse_writes(why);
             return Ok(false);

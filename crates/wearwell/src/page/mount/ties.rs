@@ -46,12 +46,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
         // to have lost pages.
         self.weigh_gaps(&ties);
-        self.leave_doomed(&mut ties, is_suspect)?;
+        let doomed = self.leave_doomed(&mut ties, is_suspect)?;
         self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         // Suspect copies count here like others: only a page without any other copy shows that no erase had begun.
-        let needed = self.needed_segments(&ties);
+        let mut needed = self.needed_segments(&ties);
+        // Of a page that is alone there the other copy may have decayed.
+        needed.retain(|seg| !doomed.contains(seg));
         // A suspect page may be readable for the last time.
         ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
@@ -136,8 +138,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// read more and more of them. But if the page that a segment seems to be needed for cannot be read, the copy for
     /// which the erase began may be gone. Where a record is gone, what seems to be needed may not be; and that record
     /// may be what makes a segment look as if it was being erased, so that no suspect copy takes the place of one
-    /// there. But one whose erase shows was being erased, whatever has decayed.
-    fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
+    /// there. But one whose erase shows was being erased, whatever has decayed. Returns the segments.
+    fn leave_doomed(
+        &mut self,
+        ties: &mut Vec<Found>,
+        is_suspect: impl Fn(Ppn) -> bool,
+    ) -> Result<Vec<Seg>, MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
             let is_needed = !self.misses_copies && self.is_needed(seg, ties);
@@ -161,7 +167,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 tie.at = current;
             }
         }
-        // Decay may have made a segment look so. Then the other copies of its pages are not certain because of it.
+        // Decay may have made a segment look so, and a gap that a cut erase has left looks like decay. Then the other
+        // copies of its pages are not certain because of it.
         let mut dropped = Vec::with_capacity(doomed.len());
         for &seg in &doomed {
             if !self.misses_records() || self.alloc.log_mut().shows_erase(seg)? {
@@ -177,7 +184,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let others: Vec<Found> = others.copied().collect();
         ties.retain(|tie| !is_doomed(tie));
         self.passed_over = others;
-        Ok(())
+        Ok(doomed)
     }
 
     /// The segments with tied pages that also hold a page without another copy.

@@ -1,0 +1,48 @@
+//! Histories of page mapping where a cut erase leaves each page its own way, and a page decays.
+
+use super::assert_holds;
+
+/// A page is alone in a segment that is being erased, since its other copy has decayed. So the segment seemed to be
+/// needed, and what it holds to last.
+#[test]
+fn a_page_alone_in_a_segment_in_erasure() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=24 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/greedy-first/separate-gc/none/at-once
+         logical-pages=54 endurance=100000 seed=239176",
+        "write 0+54, flush, write 45 19 34 24 33 10 28 37 20 30 22 24 1 16 16 52 31 44 32 1 10 47 23 11 21 26
+         22 13 27 43 4 14 14 23 7 7 52 22 9 17 16 7 29 41 0 13 19 32 31 11 49 50 0 20 35 35 16 40 36 46 8 34 9
+         7 34 26 8 3 51 25 28 34 13 46 45 4 34 37 29 12 37 5 44 23 51 19 28 25 26 48 35 14 19 39 47, flush,
+         cut 4:43086, write 17 20 4 15 32 51 27 1 37 13 51 25 39 34 46 10, decay 12916, mount, mount, cut
+         7:732, write 1 2 3 4 5 6 7, mount, mount, mount, verify",
+    );
+}
+
+/// The same, and the mount that is cut is the first.
+#[test]
+fn a_page_alone_in_a_segment_in_erasure_at_once() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=7 blocks=16 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/greedy-first/by-stream/none/at-once
+         logical-pages=29 endurance=100000 seed=1287049",
+        "write 0+29, flush, write 23 9 28 0 20 13 12 8 16 23 17 3 15 12 4 13 20 11 28 5 17 19 11 23 27 16 9 13
+         7 22 13 13 19 10 28 13 13 7 3 24 18 18 21 20 4 20 22 18 15 17 22 17 11 13 9 28 23 22 15 24 9 15 1 5
+         27 2 15 5 5 10 19 28 25 24 3 18 26 28 1 6 24 7 3 12 2 20 1 16 14 2 24 7 2 5 20 25, flush, cut 4:3998,
+         write 8 16 25 19 13 21 14 13 22 1 12 23 10 0 7 17, decay 9522, mount",
+    );
+}
+
+/// The erase of a full segment was cut, and its summary is left. Slots that read as erased in front of it show the
+/// erase, but only slots were looked at.
+#[test]
+fn a_summary_behind_erased_slots_shows_an_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/greedy-first/hot-cold-readonly/none/at-once
+         logical-pages=27 endurance=100000 seed=1021705",
+        "write 0+27, flush, write 11 9 24 24 24 11 22 20 0 15 15 12 23 9 0 22 5 12 8 20 12 2 18 9 11 8 5 22 12
+         6 19 13 25 24 10 9 22 12 5 13 24 0 3 4 2 18 13 8 26 24 3 25 5 1 10 26 6 7 25 25 9 17 0 25 23 25 18 22
+         1 3 17 0 6 1 10 8 15 4 10 11 4 17 0 13 9 11 14 14 6 25 22 2 4 22 4 9 3 2 26 0 25 17 24 0 3 26 26 4,
+         flush, cut 13:5130, write 14 14 16 13 1 3 20 2 14 6 25 25 8 15 4 25, decay 18647, mount",
+    );
+}
