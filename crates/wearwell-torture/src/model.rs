@@ -225,7 +225,9 @@ impl Model {
 
     /// True if an error for that page is explained.
     pub fn explains(&self, page: u32) -> bool {
-        self.pages.get(page as usize).is_some_and(|page| page.newest_decayed || page.has_faded())
+        let may_come_back = |page: &Page| self.map_on_flash && page.record_decayed && page.has_decayed;
+        let is_lost = |page: &Page| page.newest_decayed || page.has_faded() || may_come_back(page);
+        self.pages.get(page as usize).is_some_and(is_lost)
     }
 
     /// Something on the chip became unreadable. Since the last mount that succeeded there was that `cut`.

@@ -67,12 +67,14 @@ impl NandChip {
     }
 
     /// True if a page reads as erased in front of one that does not, or none of the block with the header can be read.
+    /// A summary that cannot be read shows nothing.
     pub(super) fn shows_erase(&self, blocks: Segment) -> bool {
         let reads_as_erased = |page: usize| self.pages[page].cell.reads_as_erased();
-        let mut behind_erased = self.in_order(blocks).skip_while(|&page| !reads_as_erased(page));
+        let is_gone = |page: &usize| self.pages[*page].cell == Cell::Uncorrectable;
+        let behind_gone = self.in_order(blocks).rev().skip_while(is_gone);
+        let mut behind_erased = behind_gone.skip_while(|&page| reads_as_erased(page));
         let mut of_header = self.in_order(blocks).step_by(blocks.blocks);
-        behind_erased.any(|page| !reads_as_erased(page))
-            || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
+        behind_erased.any(reads_as_erased) || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
     }
 
     /// True if a segment ends with metadata that can be read for now.

@@ -34,22 +34,14 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         Ok(slots.is_erased_between || is_torn || self.is_summary_behind(seg, slots.programmed)?)
     }
 
-    /// True if slots from `programmed` on read as erased, though something of a summary is behind them that names more.
+    /// True if slots from `programmed` on read as erased, though a summary is behind them that names more.
     fn is_summary_behind(&mut self, seg: Seg, programmed: u32) -> Result<bool, ErrorKind> {
         // Where no slot is missing the summary has nothing to contradict, so it is not read.
         if programmed >= self.layout.slots {
             return Ok(false);
         }
-        match self.is_slot_erased(seg, self.layout.slots) {
-            Ok(true) => Ok(false),
-            Ok(false) => {
-                let summary = self.read_summary(seg)?;
-                Ok(summary.is_some_and(|scan| scan.tags.len() > programmed as usize))
-            }
-            // It is programmed when all slots are.
-            Err(ErrorKind::Uncorrectable) => Ok(true),
-            Err(error) => Err(error),
-        }
+        // One that cannot be read shows nothing: a block that is gone as a whole may have been erased there.
+        Ok(self.read_summary(seg)?.is_some_and(|scan| scan.tags.len() > programmed as usize))
     }
 
     /// True if the erase of a segment has certainly begun: something reads as erased in front of what was programmed,
