@@ -166,8 +166,10 @@ def _pool(waiting: deque[Batch], workers: int, suspects: list[Batch]) -> Done:
     try:
         while waiting or running:
             while waiting and len(running) < workers + AHEAD and _fits(waiting[0], running.values(), workers, room):
-                batch = waiting.popleft()
+                batch = waiting[0]
+                # A process may have died since. Then the batch was not handed out, and waits for the next pool.
                 running[pool.submit(do, batch.asked())] = batch
+                waiting.popleft()
             done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
                 reports = future.result()
