@@ -225,9 +225,17 @@ impl Model {
 
     /// True if an error for that page is explained.
     pub fn explains(&self, page: u32) -> bool {
-        let may_come_back = |page: &Page| self.map_on_flash && page.record_decayed && page.has_decayed;
-        let is_lost = |page: &Page| page.newest_decayed || page.has_faded() || may_come_back(page);
+        // What comes back may be a copy that has decayed.
+        let is_lost =
+            |page: &Page| page.newest_decayed || page.has_faded() || self.comes_back(page) && page.has_decayed;
         self.pages.get(page as usize).is_some_and(is_lost)
+    }
+
+    /// True if what a page held before may be there again while the device is on: its translation page was lost.
+    fn comes_back(&self, page: &Page) -> bool {
+        // A page that has decayed, too, may be missing when a translation page is made anew.
+        let is_missed = page.newest_decayed && self.has_lost_records;
+        self.map_on_flash && (page.record_decayed || is_missed)
     }
 
     /// Something on the chip became unreadable. Since the last mount that succeeded there was that `cut`.
@@ -436,10 +444,8 @@ impl Model {
     /// While the device is on, it must return the newest content.
     fn check(&mut self, device: &mut dyn Device, number: u32) -> Result<(), Failure> {
         let read = self.read(device, number)?;
+        let (comes_back, is_explained) = (self.comes_back(&self.pages[number as usize]), self.explains(number));
         let page = &mut self.pages[number as usize];
-        // A page that has decayed, too, may be missing when a translation page is made anew.
-        let is_missed = page.newest_decayed && self.has_lost_records;
-        let comes_back = self.map_on_flash && (page.record_decayed || is_missed);
         match read {
             Ok(found) if page.is_newest(&found) => Ok(()),
             Ok(found) if comes_back && (page.may_hold(&found) || page.past.contains(&found)) => {
@@ -448,10 +454,7 @@ impl Model {
                 Ok(())
             }
             Ok(found) => Err(Failure::new(Kind::Wrong, format!("page {number} holds {found:?}, not {page:?}"))),
-            // What comes back may be a copy that has decayed.
-            Err(Refusal::Unreadable { .. })
-                if page.newest_decayed || page.has_faded() || comes_back && page.has_decayed =>
-            {
+            Err(Refusal::Unreadable { .. }) if is_explained => {
                 self.explained += 1;
                 Ok(())
             }
@@ -489,17 +492,17 @@ impl Model {
                     page.is_kept &= page.flushed == found;
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
-                    let is_recorded = !fading || !is_older && lasts(number, &found);
+                    let is_certain = !fading || lasts(number, &found);
                     let gives_way = is_older || page.newest_decayed;
                     page.is_fading =
                         (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
-                    if fading && !lasts(number, &found) {
-                        page.settle_for_now(found);
-                    } else {
+                    if is_certain {
                         page.settle_as(found);
+                    } else {
+                        page.settle_for_now(found);
                     }
                     // A mount that is read-only records nothing, so the next one decides again.
-                    if is_recorded {
+                    if is_certain && !(fading && is_older) {
                         (page.newest_decayed, page.older_decayed) = (false, false);
                         (page.is_unsure, page.block_decayed) = (false, false);
                         // What a failed program has left of the translation page may be all that says it.

@@ -53,6 +53,11 @@ impl Cell {
     fn reads_as_erased(self) -> bool {
         matches!(self, Self::Erased | Self::LooksErased)
     }
+
+    /// True if what was programmed can be read, for now at least.
+    fn is_readable(self) -> bool {
+        matches!(self, Self::Good | Self::Fading { .. })
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -410,7 +415,7 @@ impl Medium for NandChip {
         let segment = self.segment_with(page, layout);
         let mut gone = segment.map_or_else(Vec::new, |blocks| self.gone_with_copies(blocks, layout));
         let Some((page, content)) = held else {
-            gone.append(&mut self.gone_with_tags(page, layout));
+            gone.append(&mut self.gone_with_tags(segment, layout));
             return gone;
         };
         let is_filled_last = segment.is_some_and(|blocks| blocks.iter().any(|block| Some(block) == self.filled_last));
@@ -500,7 +505,7 @@ impl Medium for NandChip {
         let lasts = |blocks: Segment| !was_erased(blocks) && holds(blocks, &|cell| cell == Cell::Good);
         let fades = |blocks: Segment| {
             was_erased(blocks)
-                && holds(blocks, &|cell| matches!(cell, Cell::Good | Cell::Fading { .. }))
+                && holds(blocks, &Cell::is_readable)
                 && (self.may_have_summary(blocks, layout) || !self.shows_erase(blocks))
         };
         let segments = || self.segments(layout.blocks_per_segment);

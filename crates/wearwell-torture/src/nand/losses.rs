@@ -7,10 +7,10 @@ use crate::medium::{Decayed, Layout};
 impl NandChip {
     /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
     /// summary. Of which of them is not looked at.
-    pub(super) fn gone_with_tags(&self, page: usize, layout: &Layout) -> Vec<Decayed> {
+    pub(super) fn gone_with_tags(&self, blocks: Option<Segment>, layout: &Layout) -> Vec<Decayed> {
         let pages = self.geometry.pages_per_block as usize;
         let mut gone = vec![Decayed::Metadata];
-        let Some(blocks) = self.segment_with(page, layout) else { return gone };
+        let Some(blocks) = blocks else { return gone };
         if layout.has_tag_pages && !self.has_summary(blocks, layout) {
             let in_segment = blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
             let owned = in_segment.filter_map(|page| self.owner_of(page, layout.sectors_per_page));
@@ -77,18 +77,19 @@ impl NandChip {
         behind_erased.any(reads_as_erased) || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
     }
 
-    /// True if a segment ends with metadata that can be read for now.
-    pub(super) fn may_have_summary(&self, blocks: Segment, layout: &Layout) -> bool {
-        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
-        let mut metadata = self.in_order(blocks).rev().take_while(is_metadata).peekable();
-        let is_readable = |page: usize| matches!(self.pages[page].cell, Cell::Good | Cell::Fading { .. });
-        metadata.peek().is_some() && metadata.all(is_readable)
+    /// True if a segment ends with metadata that lasts, which is its summary.
+    pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        self.ends_in_metadata(blocks, layout, |cell| cell == Cell::Good)
     }
 
-    /// True if a segment ends with readable metadata, which is its summary.
-    pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+    /// True if it ends with metadata that can be read, whether it lasts or not.
+    pub(super) fn may_have_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        self.ends_in_metadata(blocks, layout, Cell::is_readable)
+    }
+
+    fn ends_in_metadata(&self, blocks: Segment, layout: &Layout, counts: impl Fn(Cell) -> bool) -> bool {
         let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
         let mut metadata = self.in_order(blocks).rev().take_while(is_metadata).peekable();
-        metadata.peek().is_some() && metadata.all(|page| self.pages[page].cell == Cell::Good)
+        metadata.peek().is_some() && metadata.all(|page| counts(self.pages[page].cell))
     }
 }

@@ -248,7 +248,12 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
 
     /// True if slots may be gone that were counted on: something has failed, or the device is worn out.
     pub(super) fn may_lack_slots(&self) -> bool {
-        self.has_failed || self.table().sound() < self.rules.needed_segments
+        self.has_failed || self.lacks_segments()
+    }
+
+    /// True if fewer segments are good than the device needs.
+    pub(super) fn lacks_segments(&self) -> bool {
+        self.table().sound() < self.rules.needed_segments
     }
 
     /// The wear policy wants the data of the least worn segment moved.

@@ -30,10 +30,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(false);
         }
         // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
-        let alloc = self.cleaner.alloc();
-        if alloc.free().total() == 0 && alloc.table().sound() < alloc.rules().needed_segments {
-            let why = self.cleaner.alloc().worn_out();
-            self.cleaner.alloc_mut().refuse_writes(why);
+        let alloc = self.cleaner.alloc_mut();
+        if alloc.free().total() == 0 && alloc.lacks_segments() {
+            alloc.refuse_writes(alloc.worn_out());
             return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
