@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use fastrand::Rng;
 
 use crate::history::Step;
-use crate::mode::Mode;
+use crate::mode::{Decay, Mode};
 use crate::run::{Source, View};
 use crate::setup::{PolicyNames, Setup, percent, pick};
 
@@ -24,6 +24,7 @@ enum Phase {
     Commands { left: u32 },
     CycleEnds,
     Mounts { tries: u32, cuts: u32, span: u32 },
+    WearIn { left: u32 },
     Short { left: u32 },
     Over,
 }
@@ -57,14 +58,14 @@ impl<'a> Generator<'a> {
             hot_percent: pick(&mut rng, &[0, 50, 90]),
             reach: pick(&mut rng, &[6, 40, 400, 0]),
             cycles_left: CYCLES,
-            phase: if is_short {
+            phase: if is_short && !mode.worn_in {
                 Phase::Short { left: rng.u32(3..14) }
-            } else if fills {
+            } else if fills || mode.worn_in {
                 Phase::Fill { next_page: 0 }
             } else {
                 Phase::CycleBegins
             },
-            queue: if is_short { [first, Step::Flush].into() } else { VecDeque::new() },
+            queue: if is_short && !mode.worn_in { [first, Step::Flush].into() } else { VecDeque::new() },
             rng,
         }
     }
@@ -74,9 +75,20 @@ impl<'a> Generator<'a> {
         u64::from(self.rng.u16(..))
     }
 
-    /// A step of a short history: of a few pages, so that what happens to one is likely to matter.
+    /// A write to any page before a short history, or the flush behind the last one. Cleaning runs before they end.
+    fn wear_in(&mut self, left: u32) {
+        let page = self.rng.u32(..self.pages);
+        let step = if left == 0 { Step::Flush } else { Step::Write { page, count: 1, stream: 0, read_only: false } };
+        self.queue.push_back(step);
+        self.phase = match left {
+            0 => Phase::Short { left: self.rng.u32(6..30) },
+            _ => Phase::WearIn { left: left - 1 },
+        };
+    }
+
+    /// A step of a short history: of a few pages on an empty device, so that what happens to one is likely to matter.
     fn short_step(&mut self) {
-        let page = self.rng.u32(..4);
+        let page = self.rng.u32(..if self.mode.worn_in { self.pages } else { 4 });
         let write = |page, count| Step::Write { page, count, stream: 0, read_only: false };
         let step = match self.rng.u8(..12) {
             0 | 1 => write(page, 1),
@@ -89,7 +101,7 @@ impl<'a> Generator<'a> {
             }
             7..=9 => Step::Mount,
             10 if self.mode.failures > 0 => Step::Fail { after: self.rng.u32(..5), draw: self.draw() },
-            11 if self.mode.decay => Step::Decay { draw: self.rng.u64(..40) },
+            11 if self.mode.decay != Decay::Never => Step::Decay { draw: self.rng.u64(..40) },
             _ => write(self.rng.u32(..self.pages - 1), 2),
         };
         self.queue.push_back(step);
@@ -137,7 +149,12 @@ impl<'a> Generator<'a> {
     }
 
     fn command(&mut self, view: View) -> Step {
-        if self.mode.decay && self.rng.u32(..50) == 0 {
+        let decays = match self.mode.decay {
+            Decay::Never => false,
+            Decay::Seldom => self.rng.u32(..2000) == 0,
+            Decay::Often => self.rng.u32(..50) == 0,
+        };
+        if decays {
             return Step::Decay { draw: self.draw() };
         }
         if let Some(policies) = self.policies.filter(|_| self.rng.u32(..120) == 0) {
@@ -218,7 +235,12 @@ impl<'a> Generator<'a> {
             self.phase = Phase::Over;
             return;
         }
-        if self.mode.decay && percent(&mut self.rng, 20) {
+        let decay_percent = match self.mode.decay {
+            Decay::Never => 0,
+            Decay::Seldom => 2,
+            Decay::Often => 20,
+        };
+        if decay_percent > 0 && percent(&mut self.rng, decay_percent) {
             let draw = self.draw();
             self.queue.push_back(Step::Decay { draw });
         }
@@ -245,6 +267,9 @@ impl<'a> Generator<'a> {
                 self.queue.push_back(Step::Write { page: next_page, count: 1, stream: 0, read_only: false });
                 self.phase = Phase::Fill { next_page: next_page + 1 };
             }
+            Phase::Fill { .. } if self.mode.worn_in => {
+                self.phase = Phase::WearIn { left: self.rng.u32(self.pages..self.pages * 3) };
+            }
             Phase::Fill { .. } => self.phase = Phase::CycleBegins,
             Phase::CycleBegins => self.begin_cycle(),
             Phase::Commands { left } if left > 0 && view.is_mounted && !view.is_worn => {
@@ -255,6 +280,7 @@ impl<'a> Generator<'a> {
             Phase::Commands { .. } => self.phase = Phase::CycleEnds,
             Phase::CycleEnds => self.end_cycle(view),
             Phase::Mounts { tries, cuts, span } => self.mount_again(view, tries, cuts, span),
+            Phase::WearIn { left } => self.wear_in(left),
             Phase::Short { left: 0 } => {
                 self.queue.extend([Step::Mount, Step::Mount]);
                 self.phase = Phase::Over;

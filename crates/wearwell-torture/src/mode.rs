@@ -9,6 +9,17 @@ pub struct Temper {
     pub fading_pairs: bool,
 }
 
+/// How often pages decay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decay {
+    /// Never.
+    Never,
+    /// Seldom enough that each one matters: what it explains is little.
+    Seldom,
+    /// Often enough that several meet.
+    Often,
+}
+
 /// The kind of device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
@@ -108,8 +119,8 @@ pub struct Mode {
     pub failing_marks: bool,
     /// Somebody else marks blocks bad while the device is off.
     pub marks_empty: bool,
-    /// Pages decay.
-    pub decay: bool,
+    /// How often pages decay.
+    pub decay: Decay,
     /// Reads ask for their page to be moved.
     pub refreshes: bool,
     /// The driver returns errors of its own.
@@ -121,6 +132,8 @@ pub struct Mode {
     /// A seed runs so many short histories, each on a tiny chip of its own, in place of one long history. A cut erase
     /// may leave each page of half of them in another state.
     pub short_histories: u32,
+    /// Short histories begin on a full device whose pages were written again and again.
+    pub worn_in: bool,
 }
 
 /// The mildest chip that keeps the contract.
@@ -138,12 +151,13 @@ pub const PLAIN: Mode = Mode {
     mount_failures_percent: 0,
     failing_marks: false,
     marks_empty: false,
-    decay: false,
+    decay: Decay::Never,
     refreshes: false,
     other_errors: false,
     discard_percent: 0,
     temper: MILD,
     short_histories: 0,
+    worn_in: false,
 };
 
 const LOG_BLOCK: &[Target] = &[Target::Block("log-block")];
@@ -167,6 +181,17 @@ const ALL_NAND: &[Target] = &[
 ];
 
 const SHORT: &[Target] = &[Target::Page, Target::Paged];
+
+const FULL: &[Target] = &[
+    Target::Page,
+    Target::Page,
+    Target::Paged,
+    Target::Paged,
+    Target::Block("log-block"),
+    Target::Block("primary-replacement"),
+    Target::Block("fast"),
+    Target::Block("fast-by-stream"),
+];
 
 const MARKED: &[Target] =
     &[Target::Page, Target::Page, Target::Paged, Target::Paged, Target::Block("log-block"), Target::Block("fast")];
@@ -198,8 +223,8 @@ pub const MODES: &[Mode] = &[
     Mode { name: "fails", failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "nor-fails", targets: &[Target::NorPage], failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "block-fails", targets: ALL_BLOCKS, failures: 3, ..PLAIN },
-    Mode { name: "decay", decay: true, failures: 2, ..PLAIN },
-    Mode { name: "block-decay", targets: ALL_BLOCKS, decay: true, failures: 2, ..PLAIN },
+    Mode { name: "decay", decay: Decay::Often, failures: 2, ..PLAIN },
+    Mode { name: "block-decay", targets: ALL_BLOCKS, decay: Decay::Often, failures: 2, ..PLAIN },
     Mode { name: "refresh", targets: ALL_NAND, refreshes: true, ..PLAIN },
     Mode { name: "marks", targets: ALL_NAND, failing_marks: true, failures: 2, ..PLAIN },
     Mode { name: "multi", targets: ALL_NAND, striped: true, failures: 3, full_percent: 80, ..PLAIN },
@@ -211,10 +236,37 @@ pub const MODES: &[Mode] = &[
     Mode { name: "marked", targets: MARKED, marks_empty: true, cut_percent: 10, ..PLAIN },
     Mode { name: "policies", targets: POLICIES, choices: LATER, failures: 2, full_percent: 60, ..PLAIN },
     Mode { name: "paged-mixed", targets: &[Target::Paged], temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
-    Mode { name: "paged-decay", targets: &[Target::Paged], decay: true, failures: 2, ..PLAIN },
+    Mode { name: "paged-decay", targets: &[Target::Paged], decay: Decay::Often, failures: 2, ..PLAIN },
     Mode { name: "mixed-fails", failures: 3, full_percent: 60, temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
-    Mode { name: "short", targets: SHORT, short_histories: 200, decay: true, failures: 1, ..PLAIN },
+    Mode { name: "short", targets: SHORT, short_histories: 200, decay: Decay::Often, failures: 1, ..PLAIN },
     Mode { name: "block-short", targets: ALL_BLOCKS, short_histories: 200, failures: 1, ..PLAIN },
+    Mode {
+        name: "mixed-decay",
+        targets: SHORT,
+        decay: Decay::Often,
+        failures: 2,
+        full_percent: 60,
+        temper: Temper { mixed_erases: true, ..MILD },
+        ..PLAIN
+    },
+    Mode {
+        name: "seldom-decay",
+        targets: FULL,
+        decay: Decay::Seldom,
+        failures: 1,
+        full_percent: 80,
+        temper: Temper { mixed_erases: true, fading_pairs: true },
+        ..PLAIN
+    },
+    Mode { name: "full-short", targets: SHORT, worn_in: true, short_histories: 100, decay: Decay::Often, ..PLAIN },
+    Mode {
+        name: "block-full-short",
+        targets: ALL_BLOCKS,
+        worn_in: true,
+        short_histories: 100,
+        decay: Decay::Often,
+        ..PLAIN
+    },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 

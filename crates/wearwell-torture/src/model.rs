@@ -483,8 +483,8 @@ impl Model {
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
-                    let is_known = page.past.contains(&found) && !(page.is_recorded && Page::is_blank(&found));
-                    if is_older && !(is_known && (page.is_unsure || page.record_decayed || page.is_fading)) {
+                    let is_known = || page.past.contains(&found) && !(page.is_recorded && Page::is_blank(&found));
+                    if is_older && !((page.is_unsure || page.record_decayed || page.is_fading) && is_known()) {
                         let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
                         return Err(Failure::new(Kind::Older, text));
                     }

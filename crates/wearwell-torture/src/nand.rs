@@ -18,6 +18,7 @@
 //! Breaches of the contract are recorded: [`Medium::violations`].
 
 mod losses;
+mod owners;
 mod segment;
 
 use std::cell::RefCell;
@@ -442,26 +443,8 @@ impl Medium for NandChip {
     }
 
     fn unsure(&self, layout: &Layout) -> Vec<Unsure> {
-        let pages = self.geometry.pages_per_block as usize;
-        let mut unsure = Vec::new();
-        for blocks in self.segments(layout.blocks_per_segment) {
-            let header_decayed = layout.has_summaries && self.pages[blocks.first * pages].decayed;
-            let in_segment = || blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
-            let is_tag_page = |page: usize| self.owner_of(page, layout.sectors_per_page).is_none();
-            let tags_decayed =
-                layout.has_tag_pages && in_segment().any(|page| self.pages[page].decayed && is_tag_page(page));
-            let is_doubted = |page: &usize| self.pages[*page].decayed || header_decayed || tags_decayed;
-            let mut doubted = in_segment().filter(is_doubted).peekable();
-            if doubted.peek().is_none() || layout.has_summaries && self.has_summary(blocks, layout) {
-                continue;
-            }
-            unsure.extend(doubted.filter_map(|at| {
-                let (page, content) = self.owner_of(at, layout.sectors_per_page)?;
-                let witnesses = if layout.shows_losses { self.witnesses(at, blocks, layout) } else { Vec::new() };
-                Some(Unsure { page, content, witnesses })
-            }));
-        }
-        unsure
+        let has_decayed = self.pages.iter().any(|page| page.decayed);
+        if has_decayed { self.lost_unnoticed(layout) } else { Vec::new() }
     }
 
     fn has_lost_segment(&self, layout: &Layout) -> bool {

@@ -230,7 +230,9 @@ impl Setup {
         loop {
             let mut setup = if is_tiny { Self::tiny(rng, mode) } else { Self::usual(rng, mode) };
             let Some(most) = most_logical_pages(&setup).filter(|&most| most >= 4) else { continue };
-            setup.logical_pages = if is_tiny {
+            setup.logical_pages = if mode.worn_in {
+                most - rng.u32(..3)
+            } else if is_tiny {
                 most.min(rng.u32(8..15))
             } else if percent(rng, mode.full_percent) {
                 most

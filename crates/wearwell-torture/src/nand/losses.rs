@@ -1,8 +1,9 @@
 //! What is lost with a page of the chip, and what shows it.
 
+use super::owners::Owners;
 use super::segment::Segment;
 use super::{Cell, NandChip};
-use crate::medium::{Decayed, Layout};
+use crate::medium::{Decayed, Layout, Unsure};
 
 impl NandChip {
     /// What is gone with a page of metadata: with a tag page, what the data pages of its segment are, unless there is a
@@ -40,30 +41,50 @@ impl NandChip {
             .collect()
     }
 
+    /// Lost copies that a mount may not notice: see [`Medium::unsure`](crate::medium::Medium::unsure).
+    pub(super) fn lost_unnoticed(&self, layout: &Layout) -> Vec<Unsure> {
+        let pages = self.geometry.pages_per_block as usize;
+        let mut unsure = Vec::new();
+        let owners = Owners::of(self, layout);
+        for blocks in self.segments(layout.blocks_per_segment) {
+            let header_decayed = layout.has_summaries && self.pages[blocks.first * pages].decayed;
+            let in_segment = || blocks.iter().flat_map(|block| block * pages..(block + 1) * pages);
+            let is_lost_tag = |page: usize| self.pages[page].decayed && owners.of_page(page).is_none();
+            let tags_decayed = layout.has_tag_pages && in_segment().any(is_lost_tag);
+            let is_doubted = |page: &usize| self.pages[*page].decayed || header_decayed || tags_decayed;
+            let mut doubted = in_segment().filter(is_doubted).peekable();
+            if doubted.peek().is_none() || layout.has_summaries && self.has_summary(blocks, layout) {
+                continue;
+            }
+            unsure.extend(doubted.filter_map(|at| {
+                let (page, content) = self.owner_of(at, layout.sectors_per_page)?;
+                let witnesses = if layout.shows_losses { self.witnesses(at, blocks, &owners) } else { Vec::new() };
+                Some(Unsure { page, content, witnesses })
+            }));
+        }
+        unsure
+    }
+
     /// Pages that a segment alone has a copy of, if one of its pages was the only copy that can be read of what it
     /// held, and lies before the last group that was programmed.
-    pub(super) fn witnesses(&self, lost: usize, blocks: Segment, layout: &Layout) -> Vec<u32> {
+    fn witnesses(&self, lost: usize, blocks: Segment, owners: &Owners) -> Vec<u32> {
         let in_order: Vec<usize> = self.in_order(blocks).collect();
         let group = blocks.blocks * self.geometry.paired_pages as usize;
         // A scan ends at the first page that reads as erased.
         let reads_as_erased = |page: &usize| self.pages[*page].cell.reads_as_erased();
         let programmed = in_order.iter().position(reads_as_erased).unwrap_or(in_order.len());
         let is_hit = programmed <= 1 || !in_order[..(programmed - 1) / group * group].contains(&lost);
-        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page).map(|(owner, _)| owner);
         // A rescue that has not ended, or one that an erase was cut in, counts for nothing.
-        let is_data = self.pages[in_order[0]].cell == Cell::Good && owner(in_order[1]).is_some();
+        let is_data = self.pages[in_order[0]].cell == Cell::Good && owners.of_page(in_order[1]).is_some();
         if is_hit || !is_data || blocks.iter().any(|block| self.blocks[block].marked) {
             return Vec::new();
         }
         // The newest copy counts, whether it can be read or not.
-        let copies = |of: Option<u32>| {
-            (0..self.pages.len()).filter(move |page| of.is_some() && !reads_as_erased(page) && owner(*page) == of)
-        };
-        if copies(owner(lost)).any(|page| self.pages[page].cell != Cell::Uncorrectable) {
+        if owners.of_page(lost).is_some_and(|page| owners.may_be_read(page)) {
             return Vec::new();
         }
         let readable = in_order[..programmed].iter().filter(|&&page| self.pages[page].cell == Cell::Good);
-        readable.filter(|&&page| copies(owner(page)).count() == 1).filter_map(|&page| owner(page)).collect()
+        readable.filter_map(|&page| owners.of_page(page)).filter(|&page| owners.copies_of(page) == 1).collect()
     }
 
     /// True if a page reads as erased in front of one that does not, or none of the block with the header can be read.

@@ -46,3 +46,31 @@ fn a_summary_behind_erased_slots_shows_an_erase() {
          flush, cut 13:5130, write 14 14 16 13 1 3 20 2 14 6 25 25 8 15 4 25, decay 18647, mount",
     );
 }
+
+/// A rescue had copied a page. The header of its segment decayed, and the erase of the segment with the original was
+/// cut so that nothing shows it. The original seemed to be the one that lasts, and faded.
+#[test]
+fn an_original_beside_a_rescue_whose_header_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=16 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:4:5/d-choices:3/separate-gc/none/proactive
+         logical-pages=27 endurance=100000 seed=11522593433852473821",
+        "write 0 1 2 6 7 8 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 5 25 18 14 4 12 23 1 5 6 21 1 17 23 24 11 8 0
+         14 20 9 6, decay 0 0, mount, decay 8, cut 0:59135, write 13, mount, mount",
+    );
+}
+
+/// The same with a copy of cleaning in an open segment.
+#[test]
+fn an_original_beside_a_copy_whose_header_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=19 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1
+         policies=falling:4:2:3/random/by-stream-shared/static-threshold:5/proactive:0.05:0.5:0.01
+         logical-pages=41 endurance=100000 seed=10098033909269260850",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 11 15 2 24 28 35 23 27 29 24 10 30 28 26 22 9 4 29 36 12 15 14 5 0 20 26 21 26 29 9 40 17 27 38 25
+         28 14 7 38 24 22 9 32 4 25 30 32 22 13 18 22 32 5, mount, decay 4, cut 3:11226, write 20, decay 27, mount,
+         mount, cut 0:49585, discard 2, mount",
+    );
+}

@@ -167,11 +167,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 tie.at = current;
             }
         }
-        // Decay may have made a segment look so, and a gap that a cut erase has left looks like decay. Then the other
-        // copies of its pages are not certain because of it.
+        // Decay may have made a segment look so: a header that has decayed is enough. Then the other copies of its
+        // pages are not certain because of it.
         let mut dropped = Vec::with_capacity(doomed.len());
         for &seg in &doomed {
-            if !self.misses_records() || self.alloc.log_mut().shows_erase(seg)? {
+            if self.alloc.log_mut().shows_erase(seg)? {
                 dropped.push(seg);
             }
         }
