@@ -258,13 +258,22 @@ pub const MODES: &[Mode] = &[
         temper: Temper { mixed_erases: true, fading_pairs: true },
         ..PLAIN
     },
-    Mode { name: "full-short", targets: SHORT, worn_in: true, short_histories: 100, decay: Decay::Often, ..PLAIN },
+    Mode {
+        name: "full-short",
+        targets: SHORT,
+        worn_in: true,
+        short_histories: 100,
+        decay: Decay::Often,
+        failures: 1,
+        ..PLAIN
+    },
     Mode {
         name: "block-full-short",
         targets: ALL_BLOCKS,
         worn_in: true,
         short_histories: 100,
         decay: Decay::Often,
+        failures: 1,
         ..PLAIN
     },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },

@@ -266,7 +266,7 @@ impl Setup {
     /// A random tiny device, for a short history, with more logical pages than fit.
     fn tiny(rng: &mut Rng, mode: &Mode) -> Self {
         let target = pick(rng, mode.targets);
-        let shape = Shape::Nand(NandGeometry {
+        let mut geometry = NandGeometry {
             page_bytes: 512,
             // The map on flash is for chips whose pages share no cells.
             paired_pages: if target == Target::Paged { 1 } else { pick(rng, &[1, 1, 2]) },
@@ -275,7 +275,14 @@ impl Setup {
             blocks: rng.u32(14..30),
             dies: 1,
             program_order: ProgramOrder::Ascending,
-        });
+        };
+        if mode.worn_in {
+            // Drawn apart, so that older seeds keep their devices.
+            (geometry.page_bytes, geometry.spare_bytes) = pick(rng, &[(512, 16), (512, 32), (1024, 16), (1024, 0)]);
+            geometry.dies = pick(rng, &[1, 1, 1, 2]);
+            geometry.blocks *= geometry.dies;
+        }
+        let shape = Shape::Nand(geometry);
         Self {
             shape,
             temper: Temper { mixed_erases: rng.bool(), ..mode.temper },

@@ -500,3 +500,33 @@ fn what_comes_back_behind_the_last_look_is_moved() {
          586+4, write 117, flush, write 430, discard 251+6, write 361, clean 5, write 231 555, verify",
     );
 }
+
+/// What a cut erase had left of a rescue was the newest copy of a page, and faded between two looks of a mount. What
+/// was looked at next took its place, and was older than what it had taken the place of.
+#[test]
+fn the_newest_copy_fades_between_two_looks() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=23 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=37 endurance=100000 seed=16107014232674703079",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 17
+         7 17 29 8 20 3 10 21 32 7 32 18 5 10 19 14 35 14 26 2 8 21 21 7 21 12 21 5 3 11 35 31 3 28 11 11 10 29 25 31
+         4 33 27 5 17 0 23 29 10 31 23 18 2 2 5 3 4 23 21 20 30 20 24 21 16 20 26 30 22 16 24 13 29 19 6 24 33 4 19 19
+         33 10 34 19 35 5 1 12 22 20 33 19 32 3 7+2 11 13, flush, cut 0:30887, mount, cut 3:59992, mount, cut 0:2373,
+         mount, mount",
+    );
+}
+
+/// The same of a segment whose summary fades, with the newest copy decayed.
+#[test]
+fn a_summary_fades_between_two_looks() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=7 blocks=27 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=50 endurance=100000 seed=1338274834291525159",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 10 12 20 14 0 1 9 11 1 12 38 25 42 9 2 25 30 39 24 36 8 42 43 18 19 49 47
+         47 22 33 25 21 1 11 49 32 20 17 33 3 10 36 41 46 37 4 33 46 27 18 10 46 38 37 37 42 45 0 18 40 3 41 26 49 2
+         41 36 28 33, cut 2:47831, write 34, mount, decay 30, mount, mount, mount",
+    );
+}

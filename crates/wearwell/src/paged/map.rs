@@ -227,6 +227,13 @@ impl Map {
     /// discarded may come back.
     #[cold]
     fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
+        // What has faded since it was found is not found again, so this ends.
+        while !self.has_gathered(part, store)? {}
+        Ok(())
+    }
+
+    /// False if a copy has faded since it was found: nobody knows any more what it took the place of.
+    fn has_gathered<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, Halt> {
         // Spec M7.
         self.page.fill(0xFF);
         let covered = self.covered(part);
@@ -243,12 +250,17 @@ impl Map {
                     continue;
                 }
                 let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));
-                if !is_place(known) || number_of(store, known)? < Some(tag.seq) {
+                if !is_place(known) {
+                    self.set_entry(tag.lpn, at);
+                    continue;
+                }
+                let Some(number) = number_of(store, known)? else { return Ok(false) };
+                if number < tag.seq {
                     self.set_entry(tag.lpn, at);
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 }
 

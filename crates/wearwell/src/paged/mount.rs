@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use wearwell_flash::Nand;
+use wearwell_flash::{ErrorKind, Nand};
 
 use super::halt::Halt;
 use super::map::{LOST, is_place, number_of};
@@ -332,11 +332,15 @@ impl<N: Nand> PagedFtl<N> {
             if !is_newer || latest.suspects().iter().any(|suspect| suspect.at == at) {
                 return Ok(());
             }
-            // If the number of the other one cannot be read, this one takes its place.
-            if let Some(known) = ftl.map.cache.get(lpn)
-                && number_of(&mut ftl.store, known)? >= Some(seq)
-            {
-                return Ok(());
+            if let Some(known) = ftl.map.cache.get(lpn) {
+                let Some(number) = number_of(&mut ftl.store, known)? else {
+                    // It has faded since it was found, and nobody knows any more what it took the place of.
+                    ftl.begins_again = true;
+                    return Err(ErrorKind::Uncorrectable.into());
+                };
+                if number >= seq {
+                    return Ok(());
+                }
             }
             ftl.make_room_in_mount(lpn);
             if ftl.map.place_of(part) != LOST {

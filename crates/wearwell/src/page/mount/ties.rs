@@ -14,6 +14,7 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::rescue::decode_older;
 use crate::place::PlaceChoice;
+use crate::segments::SegState;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Among copies with equal numbers, keeps one that can be read.
@@ -168,10 +169,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         // Decay may have made a segment look so: a header that has decayed is enough. Then the other copies of its
-        // pages are not certain because of it.
+        // pages are not certain because of it. Without a segment for copies of both, an erase is the likelier cause.
+        let is_certain = !self.misses_records() && !self.has_free();
         let mut dropped = Vec::with_capacity(doomed.len());
         for &seg in &doomed {
-            if self.alloc.log_mut().shows_erase(seg)? {
+            if is_certain || self.alloc.log_mut().shows_erase(seg)? {
                 dropped.push(seg);
             }
         }
@@ -185,6 +187,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         ties.retain(|tie| !is_doomed(tie));
         self.passed_over = others;
         Ok(doomed)
+    }
+
+    /// True if a segment is empty.
+    fn has_free(&self) -> bool {
+        let table = self.alloc.table();
+        table.all().any(|seg| matches!(table.state(seg), SegState::Free | SegState::Suspect))
     }
 
     /// The segments with tied pages that also hold a page without another copy.
