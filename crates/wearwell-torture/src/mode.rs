@@ -182,6 +182,9 @@ const ALL_NAND: &[Target] = &[
 
 const SHORT: &[Target] = &[Target::Page, Target::Paged];
 
+const WORN_IN: &[Target] =
+    &[Target::Page, Target::Page, Target::Page, Target::Paged, Target::Paged, Target::Aware, Target::NorPage];
+
 const FULL: &[Target] = &[
     Target::Page,
     Target::Page,
@@ -260,7 +263,7 @@ pub const MODES: &[Mode] = &[
     },
     Mode {
         name: "full-short",
-        targets: SHORT,
+        targets: WORN_IN,
         worn_in: true,
         short_histories: 100,
         decay: Decay::Often,

@@ -474,7 +474,8 @@ impl Medium for NandChip {
         let pages = self.geometry.pages_per_block as usize;
         let lasts = |at: usize| self.pages[at].cell == Cell::Good && !self.blocks[at / pages].marked;
         let held = Some((page, content.clone()));
-        (0..self.pages.len()).any(|at| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held)
+        let holds = |at: usize| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held;
+        (0..self.pages.len()).any(|at| holds(at) && self.has_lasting_tag(at, layout))
     }
 
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {

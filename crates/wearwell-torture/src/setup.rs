@@ -282,7 +282,7 @@ impl Setup {
             geometry.dies = pick(rng, &[1, 1, 1, 2]);
             geometry.blocks *= geometry.dies;
         }
-        let shape = Shape::Nand(geometry);
+        let shape = if target == Target::NorPage { random_nor(rng) } else { Shape::Nand(geometry) };
         Self {
             shape,
             temper: Temper { mixed_erases: rng.bool(), ..mode.temper },

@@ -98,6 +98,15 @@ impl NandChip {
         behind_erased.any(reads_as_erased) || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
     }
 
+    /// True if what says whose data a page holds lasts: it lies in the page, or metadata behind it has the tag.
+    pub(super) fn has_lasting_tag(&self, at: usize, layout: &Layout) -> bool {
+        let Some(blocks) = self.segment_with(at, layout).filter(|_| layout.has_tag_pages) else { return true };
+        let is_metadata = |page: &usize| self.owner_of(*page, layout.sectors_per_page).is_none();
+        let behind = self.in_order(blocks).skip_while(|&page| page != at).filter(is_metadata);
+        let mut cells = behind.map(|page| self.pages[page].cell).filter(|cell| !cell.reads_as_erased()).peekable();
+        cells.peek().is_some() && cells.all(|cell| cell == Cell::Good)
+    }
+
     /// True if a segment ends with metadata that lasts, which is its summary.
     pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
         self.ends_in_metadata(blocks, layout, |cell| cell == Cell::Good)
