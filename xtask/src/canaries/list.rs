@@ -69,7 +69,6 @@ impl Canary {
 pub(crate) const UNNOTICED: &[&str] = &[
     "first-slot",
     "shown-copy",
-    "lone-page",
     "map-torn-rescue",
     "map-revived",
     "map-stale",

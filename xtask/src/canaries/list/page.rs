@@ -92,7 +92,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "true => !self.holds_lone_page",
         to: "true => !BROKEN && !self.holds_lone_page",
         crash: missed(Run::Crash("retold::page_mapping")),
-        torture: missed(Run::Kept("a_lone_page_where")),
+        torture: caught(Run::Kept("a_segment_in_erasure_is_not")),
     },
     Canary {
         name: "lost-record",
