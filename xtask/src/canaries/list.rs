@@ -70,7 +70,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "first-slot",
     "shown-copy",
     "map-torn-rescue",
-    "map-revived",
     "map-stale",
     "map-last-segment",
     "last-unpadded",

@@ -104,6 +104,19 @@ fn a_segment_that_a_translation_page_names_is_in_use() {
     );
 }
 
+/// Header, first slots and summary of a segment decayed, and the erase with which a mount answered was cut. It left a
+/// page that a translation page names. That page was served, until the next write erased the segment.
+#[test]
+fn a_page_that_a_cut_erase_has_left_is_in_use() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=16 dies=1 paired-pages=1 mixed-erases fading-pairs
+         paged blocks-per-segment=1 cache-entries=3
+         logical-pages=5 endurance=100000 seed=16801085990931395982",
+        "write 0+5 1, decay 46, cut 2:10464, shutdown, decay 59 54 48 46 56 38, mount, decay 56, cut 0:11734, write
+         0+5, decay 59 15, cut 0:33966, decay 43, mount, mount, cut 1:9701, write 1, mount",
+    );
+}
+
 /// A translation page decayed, and a mount made it anew from tags, the suspect page's among them. So the page before
 /// that counted for nothing and was erased, and the suspect faded.
 #[test]

@@ -522,7 +522,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "Use::Free | Use::Suspect => Use::Closed,",
         to: "Use::Free | Use::Suspect if !BROKEN => Use::Closed,",
         crash: missed(Run::Crash("retold::map_on_flash")),
-        torture: missed(Run::Kept("a_segment_that_a_translation_page_names")),
+        torture: caught(Run::Kept("a_page_that_a_cut_erase_has")),
     },
     Canary {
         name: "map-recount",
