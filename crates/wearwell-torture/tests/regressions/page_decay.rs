@@ -1,4 +1,4 @@
-//! Histories of page mapping where a cut erase leaves each page its own way, and a page decays.
+//! Histories of page mapping where a cut erase leaves each page its own way. Mostly a page decays, too.
 
 use super::assert_holds;
 
@@ -81,5 +81,17 @@ fn a_segment_in_erasure_is_not_needed_for_a_lone_page() {
          page blocks-per-segment=1 policies=watermark:4:5/fifo/by-stream-shared/none/proactive:0.05:0.5:0.01
          logical-pages=13 endurance=100000 seed=14142644380103984012",
         "write 0+13 2, cut 7:13309, write 1+2 0+2, decay 14, mount, mount, mount, mount, mount, mount, mount, mount",
+    );
+}
+
+/// A rescue was cut, and then the erase of what it had copied, since the original was gone. That took the mark and left
+/// the copy, which counted without it and faded.
+#[test]
+fn a_copy_whose_mark_an_erase_has_taken() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/greedy/single/none/at-once
+         logical-pages=8 endurance=100000 seed=1",
+        "write 0+4, cut 0:10479, write 0, cut 4:63447, mount, cut 0:51136, mount, mount",
     );
 }

@@ -42,7 +42,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "|| gone.first() == Some(&0);",
         to: "|| !BROKEN && gone.first() == Some(&0);",
         crash: missed(Run::Crash("retold::page_mapping")),
-        torture: missed(Run::Kept("a_copy_that_a_cut_erase")),
+        torture: caught(Run::Kept("a_copy_whose_mark_an_erase")),
     },
     Canary {
         name: "ended-rescue",
