@@ -71,7 +71,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "map-torn-rescue",
     "map-stale",
     "map-last-segment",
-    "last-unpadded",
     "decayed-commit",
 ];
 

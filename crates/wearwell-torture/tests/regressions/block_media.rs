@@ -361,6 +361,18 @@ fn a_failed_page_that_no_mark_covers_may_fade() {
     );
 }
 
+/// A program failed, other blocks were padded, and the cut came before the block was marked. What the program had left
+/// ended its group, was served, and faded.
+#[test]
+fn a_failed_page_that_ends_its_group() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=36 dies=1 paired-pages=2
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=3 wear=none reclaim=at-once
+         logical-pages=60 endurance=100000 seed=1",
+        "write 0+60 25@1 19@1 53 54 41@1 48@1, fail 0:46727, cut 7:30556, write 22@2, mount, mount",
+    );
+}
+
 /// Two logical blocks had to be merged first: one whose commit a cut had hit, and one of which a page had decayed.
 #[test]
 fn only_one_logical_block_is_merged_first() {

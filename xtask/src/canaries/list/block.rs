@@ -152,7 +152,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "self.last_appended(recovery, |tag| tag.kind != Content::Pad)",
         to: "self.last_appended(recovery, |tag| BROKEN || tag.kind != Content::Pad)",
         crash: missed(Run::Crash("failed_blocks")),
-        torture: missed(Run::Kept("a_failed_page_that_no_mark")),
+        torture: caught(Run::Kept("a_failed_page_that_ends")),
     },
     Canary {
         name: "decayed-commit",
