@@ -72,6 +72,9 @@ fn an_original_beside_a_copy_whose_header_decayed() {
          38 39 40 11 15 2 24 28 35 23 27 29 24 10 30 28 26 22 9 4 29 36 12 15 14 5 0 20 26 21 26 29 9 40 17 27 38 25
          28 14 7 38 24 22 9 32 4 25 30 32 22 13 18 22 32 5, mount, decay 4, cut 3:11226, write 20, decay 27, mount,
          mount, cut 0:49585, discard 2, mount",
+    );
+}
+
 /// The erase of a segment was cut, and the copy of one of its pages decayed. So the segment seemed to be needed for
 /// that page, and another one was read there, though a copy of it lasted elsewhere. It faded.
 #[test]
