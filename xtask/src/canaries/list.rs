@@ -71,7 +71,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "map-torn-rescue",
     "map-stale",
     "map-last-segment",
-    "decayed-commit",
 ];
 
 const fn caught(run: Run) -> Evidence {

@@ -146,3 +146,16 @@ fn half_erased_merges_use_up_no_segments() {
          0:7160, mount, cut 3:51073, mount, cut 0:3336, mount, cut 4:43139, mount, mount",
     );
 }
+
+/// A cut hit the last page of a logical block, and a mount merged it. The erase of what that had read failed, and so
+/// did the marks. Then the commit decayed, which is the copy of the page: it was served where it faded.
+#[test]
+fn a_page_in_a_failed_block_whose_merge_has_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=56 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=15 wear=none reclaim=at-once
+         logical-pages=60 endurance=100000 seed=1",
+        "write 8 12 16 20 24 28 32 36 48 52 3, cut 0:27324, write 3, fail 3:27, fail-mark 0 0, mount, write 4, decay
+         12, mount, mount",
+    );
+}

@@ -162,7 +162,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "suspects.extend(uncommitted.filter_map(",
         to: "suspects.extend(uncommitted.filter(|_| !BROKEN).filter_map(",
         crash: missed(Run::Crash("retold::what_a_decayed_merge")),
-        torture: missed(Run::Kept("what_a_decayed_merge_was_made")),
+        torture: caught(Run::Kept("a_page_in_a_failed_block")),
     },
     Canary {
         name: "left-of-merge",
