@@ -197,3 +197,16 @@ fn half_erased_primary_blocks_give_way() {
          4:52440, mount, mount",
     );
 }
+
+/// A cut had hit a page that no flush followed. A mount copied it to a merge, which was cut, and so was the erase of
+/// that merge. What this left of the copy was all that could be read. It faded in the rescue, and was an error.
+#[test]
+fn a_page_in_a_half_erased_merge_fades() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=32 blocks=24 dies=1 paired-pages=4 any-order mixed-erases
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic log-blocks=4 wear=swap:1 reclaim=at-once
+         logical-pages=171 endurance=100000 seed=11846274353466705174",
+        "write 27 20 72 16 29 1 19 13 73 24 17 15 1 22 21 2 14 5 111 26 85 62 6 1+3 163 1 23 30 12 25 141 7@1! 105,
+         mount, cut 4:26067, write 8+4, cut 29:39408, mount, cut 0:50028, mount, mount",
+    );
+}

@@ -175,6 +175,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_page_behind_many_cut_mounts")),
     },
     Canary {
+        name: "half-erased-pages",
+        rule: "B12",
+        broken: "what an erase has left of a block without a first page is certain",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "|scanned| scanned.is_headless() || scanned.is_erased_in_part());",
+        to: "|scanned| !BROKEN && (scanned.is_headless() || scanned.is_erased_in_part()));",
+        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        torture: caught(Run::Kept("a_page_in_a_half_erased_merge")),
+    },
+    Canary {
         name: "last-commit",
         rule: "B12",
         broken: "the last commit is served where it is",

@@ -172,6 +172,16 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         recovery.fragile.leave_out(&recovery.faded);
     }
 
+    /// Notes the pages of blocks whose erase may have begun: cut, it may leave any page for a while.
+    pub(super) fn find_half_erased(&self, recovery: &mut Recovery) {
+        // Spec B12.5.
+        let begun = recovery.scanned.iter().filter(|scanned| scanned.is_headless() || scanned.is_erased_in_part());
+        let pages: Vec<Ppn> =
+            begun.flat_map(|scanned| (0..self.shape().pages).map(|page| self.page_in(scanned.seg, page))).collect();
+        recovery.fragile.extend(pages);
+        recovery.fragile.leave_out(&recovery.faded);
+    }
+
     /// Lists the logical blocks of which a fragile page or record was chosen.
     pub(super) fn find_unsettled(&self, copies: &[Found], records: &[Record], recovery: &mut Recovery) {
         // Spec B12.8.

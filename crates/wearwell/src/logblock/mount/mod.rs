@@ -287,6 +287,9 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             self.find_last(recovery)?;
         }
         self.choose_data_blocks(recovery)?;
+        if !recovery.report.clean {
+            self.find_half_erased(recovery);
+        }
         // Behind the data blocks: a page of a log block counts only if it is newer than the commit (Spec B10).
         let copies = self.choose_pages(recovery)?;
         let records = self.newest_records(recovery);
