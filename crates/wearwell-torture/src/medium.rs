@@ -79,6 +79,10 @@ pub trait Medium {
     /// and the records in it are gone.
     fn has_lost_segment(&self, layout: &Layout) -> bool;
 
+    /// True if a cut erase has taken the mark of a rescue and left a copy behind it, and nothing shows it: a page may
+    /// have been there, which has decayed (page mapping with tags beside the pages).
+    fn hides_rescue(&self, layout: &Layout) -> bool;
+
     /// True if no page can be read that says what wrote it, except in segments with a block that is marked bad. Data
     /// says nothing if other pages have its tags.
     fn is_unreadable(&self, layout: &Layout) -> bool;

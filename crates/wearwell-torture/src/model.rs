@@ -464,11 +464,12 @@ impl Model {
 
     /// After a mount a page holds what it held at the last flush, or something written since, and keeps it from now on.
     /// With `fading`, on a device that is mounted read-only, pages that were not flushed may be unreadable, or older at
-    /// the next mount if nothing of them `lasts`.
+    /// the next mount if nothing of them `lasts`. If the chip `hides_rescue`, what was never written may be an error.
     pub fn check_mounted(
         &mut self,
         device: &mut dyn Device,
         fading: bool,
+        hides_rescue: bool,
         lasts: impl Fn(u32, &Content) -> bool,
         fades_unseen: impl Fn(u32, &Content) -> bool,
     ) -> Result<(), Failure> {
@@ -479,7 +480,7 @@ impl Model {
             let decayed = page.newest_decayed || page.older_decayed;
             // Block mapping programs a page in place of one that was never written. This page may decay like any other.
             let blank_decayed = page.record_decayed && (self.blocks.is_some() || page.has_decayed);
-            let blank_doubted = self.has_gaps && page.may_be_blank();
+            let blank_doubted = (self.has_gaps || hides_rescue) && page.may_be_blank();
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
@@ -518,6 +519,10 @@ impl Model {
                         || fading && !page.since.is_empty() =>
                 {
                     self.explained += 1;
+                    // A mount that is read-only records nothing, so the next one decides again.
+                    if fading {
+                        continue;
+                    }
                     // The engine records what was missing.
                     self.has_records = true;
                     page.past.append(&mut page.since);

@@ -458,6 +458,11 @@ impl Medium for NandChip {
             })
     }
 
+    fn hides_rescue(&self, layout: &Layout) -> bool {
+        let is_of_pages = layout.has_summaries && !layout.has_tag_pages && !layout.has_counted_copies;
+        is_of_pages && self.segments(layout.blocks_per_segment).any(|blocks| self.has_lost_mark(blocks, layout))
+    }
+
     fn is_unreadable(&self, layout: &Layout) -> bool {
         let pages = self.geometry.pages_per_block as usize;
         // Nobody erases a segment with a bad block, so that what it holds may be of an earlier owner.

@@ -171,6 +171,10 @@ impl Medium for NorChip {
         Vec::new()
     }
 
+    fn hides_rescue(&self, _: &Layout) -> bool {
+        false
+    }
+
     fn has_lost_segment(&self, _layout: &Layout) -> bool {
         false
     }

@@ -362,6 +362,7 @@ impl<'a> Runner<'a> {
         if self.medium.borrow().has_lost_segment(&self.layout) {
             self.model.decayed(&Decayed::Metadata, LastCut::None);
         }
+        let hides_rescue = self.medium.borrow().hides_rescue(&self.layout);
         let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
         let has_failed = self.failures() != failures;
         self.row.has_written &= !has_failed;
@@ -386,7 +387,7 @@ impl<'a> Runner<'a> {
                 let (medium, layout) = (&self.medium, &self.layout);
                 let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);
                 let fades = |page, content: &_| medium.borrow().fades_unseen(page, content, layout);
-                self.model.check_mounted(device.as_mut(), mounted.read_only, lasts, fades)?;
+                self.model.check_mounted(device.as_mut(), mounted.read_only, hides_rescue, lasts, fades)?;
                 self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only {
                     return self.check_read_only();
