@@ -25,6 +25,9 @@ pub enum EmuError {
     /// The erase of this block failed; it has grown bad.
     #[error("the erase of block {} failed", .0.0)]
     EraseFailed(BlockAddr),
+    /// The block could not be marked bad.
+    #[error("the mark of block {} failed", .0.0)]
+    MarkFailed(BlockAddr),
     /// The page is outside the chip.
     #[error("page {} is outside the chip", .0.0)]
     PageOutOfRange(PageAddr),
@@ -77,7 +80,7 @@ impl ChipError for EmuError {
         match self {
             Self::PowerCut => ErrorKind::Unresponsive,
             Self::Uncorrectable(_) => ErrorKind::Uncorrectable,
-            Self::ProgramFailed(_) | Self::NorProgramFailed(_) => ErrorKind::ProgramFailed,
+            Self::ProgramFailed(_) | Self::NorProgramFailed(_) | Self::MarkFailed(_) => ErrorKind::ProgramFailed,
             Self::EraseFailed(_) => ErrorKind::EraseFailed,
             Self::PageOutOfRange(_)
             | Self::BlockOutOfRange(_)

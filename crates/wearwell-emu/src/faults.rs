@@ -24,6 +24,11 @@ pub struct Faults {
     pub interrupt_ops: Vec<u64>,
     /// What a failed program has left may read well for a while and then fail, as after a cut.
     pub failed_pages_fade: bool,
+    /// What failed operations of these numbers leave, in place of a draw: the four bits of
+    /// [`CutOutcome::Each`](crate::CutOutcome::Each) for the page, or for every page of the block.
+    pub fails_as: Vec<(u64, u8)>,
+    /// Numbers of operations that fail, if they are bad-block marks of NAND.
+    pub fail_marks: Vec<u64>,
     /// Fraction of programs that fail, 0 to 1.
     pub program_fail_rate: f64,
     /// Fraction of erases that fail, 0 to 1.
@@ -163,6 +168,11 @@ impl Faults {
         self.fail_ops.contains(&op)
             || (self.program_fail_rate > 0.0
                 && rng(self.seed, Salt::ProgramFails, page, erases).f64() < self.program_fail_rate)
+    }
+
+    /// What is named for operation `op`, should it fail.
+    pub(crate) fn fails_as(&self, op: u64) -> Option<u8> {
+        self.fails_as.iter().find(|(named, _)| *named == op).map(|&(_, state)| state)
     }
 
     /// `Some` if operation `op`, at `place` in its block's cycle `erases`, is interrupted. It says whether the

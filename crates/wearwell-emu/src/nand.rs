@@ -4,7 +4,8 @@
 //!
 //! - A failed program leaves its page uncorrectable, or programmed as asked, at random; if the faults say so, only for
 //!   a while. Its block is then broken: later programs and erases fail, and earlier pages stay readable. A failed erase
-//!   leaves the old content or uncorrectable pages, at random.
+//!   leaves the old content or uncorrectable pages, at random. A test may name what either leaves. Marks fail if the
+//!   faults say so.
 //! - A block whose erases have reached its endurance fails its next erase. A marked block behaves like a broken one.
 //! - An interrupted program or erase happened or not, at random, and the error is of the kind `Other`.
 //! - A page decays when [`decay`](EmuNand::decay) is called.
@@ -366,11 +367,18 @@ impl<S: Store> EmuNand<S> {
         let fails = record.has(flag::BROKEN) || self.body.faults.program_fails(op, page.0, record.erases);
         if fails && cut.is_none() {
             record.flags |= flag::GROWN_BAD;
-            if self.body.faults.failed_pages_fade {
+            let named = self.body.faults.fails_as(op);
+            if self.body.faults.failed_pages_fade || named.is_some() {
                 record.flags |= flag::FRAGILE;
             }
             self.body.put_record(block, &record);
-            self.leave_failed_program(page, payload, &record);
+            match named {
+                None => self.leave_failed_program(page, payload, &record),
+                Some(state) => {
+                    self.leave_whole_program(page, payload, &record);
+                    self.leave_as(page, state);
+                }
+            }
             return Err(EmuError::ProgramFailed(page));
         }
         // A power-on looks only into blocks with this flag, so it is set before such a page exists.
@@ -381,15 +389,16 @@ impl<S: Store> EmuNand<S> {
                     CutOutcome::ProgramFailsLater
                         | CutOutcome::ProgramFailsSoon
                         | CutOutcome::ProgramHarmsSomePairs { .. }
+                        | CutOutcome::Each { .. }
                 )
             )
         {
             record.flags |= flag::FRAGILE;
         }
         self.body.put_record(block, &record);
-        use CutOutcome::{ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew, ProgramPairedDamage};
+        use CutOutcome::{Each, ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramNew, ProgramPairedDamage};
         match cut {
-            None | Some(ProgramNew | ProgramHarmsPairs | ProgramHarmsSomePairs { .. }) => {
+            None | Some(ProgramNew | ProgramHarmsPairs | ProgramHarmsSomePairs { .. } | Each { .. }) => {
                 self.leave_whole_program(page, payload, &record);
             }
             Some(outcome) => self.leave_torn_program(page, payload, outcome),
@@ -400,6 +409,9 @@ impl<S: Store> EmuNand<S> {
         }
         if let Some(ProgramHarmsSomePairs { seed }) = cut {
             self.harm_some_pairs(page, &mut rng(seed, Salt::TornErase, page.0, record.erases));
+        }
+        if let Some(Each { states }) = cut {
+            self.leave_group(page, states);
         }
         match cut {
             Some(_) => Err(EmuError::PowerCut),
@@ -549,7 +561,7 @@ impl<S: Store> Nand for EmuNand<S> {
             return Err(EmuError::Interrupted);
         }
         if record.has(flag::BROKEN) || record.worn_out() || self.body.faults.erase_fails(op, block.0, record.erases) {
-            return Err(self.fail_erase(block, record));
+            return Err(self.fail_erase(block, record, op));
         }
         self.finish_erase(block, state::ERASED, 0);
         // An erased page reads as erased whatever its bytes are.
@@ -566,7 +578,11 @@ impl<S: Store> Nand for EmuNand<S> {
     fn mark_bad(&mut self, block: BlockAddr) -> Result<(), EmuError> {
         self.body.power.check()?;
         self.check_block(block)?;
+        let op = self.body.power.ops();
         let cut = self.body.power.op(OpKind::MarkBad, self.geometry.paired_pages);
+        if cut.is_none() && self.body.faults.fail_marks.contains(&op) {
+            return Err(EmuError::MarkFailed(block));
+        }
         if cut != Some(CutOutcome::MarkOld) {
             let mut record = self.body.record(block);
             record.flags |= flag::MARKED_BAD;

@@ -65,6 +65,21 @@ pub enum CutOutcome {
         /// Chooses for each page.
         seed: u64,
     },
+    /// Each page that the operation may change is left as four bits say. For a program the lowest bits are of its own
+    /// page, and the next ones of the earlier pages of its group that hold something. For an erase they are of the
+    /// first page of the block, and all pages behind the 32nd stay. No seed draws this.
+    ///
+    /// | bits | what is left |
+    /// | --- | --- |
+    /// | 0 | what the program asked for, or what was there |
+    /// | 1 | an uncorrectable page |
+    /// | 2 | a page that reads as erased without bearing a program |
+    /// | 3 to 14 | a page that reads well 1 to 9, 11, 20 or 40 times, over any number of power-ons |
+    /// | 15 | a page that fails later |
+    Each {
+        /// The bits.
+        states: u128,
+    },
     /// The block is not marked.
     MarkOld,
     /// The block is marked.
@@ -101,8 +116,8 @@ pub enum CutOutcome {
 }
 
 use CutOutcome::{
-    EraseDone, EraseMixed, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits, NorEraseNoise,
-    NorErasePrefix, NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramFailsSoon,
+    Each, EraseDone, EraseMixed, EraseOld, EraseUncorrectable, EraseWeak, MarkNew, MarkOld, NorEraseBits,
+    NorEraseNoise, NorErasePrefix, NorProgramAll, NorProgramNone, NorProgramSome, ProgramFailsLater, ProgramFailsSoon,
     ProgramHarmsPairs, ProgramHarmsSomePairs, ProgramLooksErased, ProgramNew, ProgramOld, ProgramPairedDamage,
     ProgramUncorrectable,
 };
@@ -155,8 +170,10 @@ impl OpKind {
     /// True if a cut during such an operation can leave this.
     fn can_leave(self, outcome: CutOutcome) -> bool {
         match self {
-            Self::Program => PROGRAM.contains(&outcome) || matches!(outcome, ProgramHarmsSomePairs { .. }),
-            Self::Erase => ERASE.contains(&outcome) || matches!(outcome, EraseMixed { .. }),
+            Self::Program => {
+                PROGRAM.contains(&outcome) || matches!(outcome, ProgramHarmsSomePairs { .. } | Each { .. })
+            }
+            Self::Erase => ERASE.contains(&outcome) || matches!(outcome, EraseMixed { .. } | Each { .. }),
             Self::MarkBad => MARK.contains(&outcome),
             Self::NorProgram => matches!(outcome, NorProgramNone | NorProgramAll | NorProgramSome { .. }),
             Self::NorErase | Self::NorErasing => matches!(

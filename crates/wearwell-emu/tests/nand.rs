@@ -495,3 +495,56 @@ fn any_page_decays_at_any_time() {
     write(&mut chip, 0, 3).expect("as good as before");
     assert_eq!(look(&mut chip, 0), Ok(3));
 }
+
+#[test]
+fn what_a_cut_leaves_of_each_page_can_be_named() {
+    // Bits of page 0 first: as it was, uncorrectable, as if erased, three reads, later; the rest as it was.
+    let mut chip = cut_erase(CutOutcome::Each { states: 0xF5210 });
+    let uncorrectable = |page| Err(EmuError::Uncorrectable(PageAddr(page)));
+    assert_eq!([0, 1, 2].map(|page| look(&mut chip, page)), [Ok(0), uncorrectable(1), Ok(0xFF)]);
+    chip.power_on();
+    // The second power-on ends the page that fails later.
+    assert_eq!([3, 3, 4, 7].map(|page| look(&mut chip, page)), [Ok(3), Ok(3), uncorrectable(4), Ok(7)]);
+    assert_eq!([3, 3].map(|page| look(&mut chip, page)), [Ok(3), uncorrectable(3)]);
+    assert_eq!(write(&mut chip, 2, 1).map_err(|error| error.kind()), Err(ErrorKind::Contract));
+    let mut chip = cut_program(CutOutcome::Each { states: 3 });
+    chip.power_on();
+    assert_eq!([1, 1].map(|page| look(&mut chip, page)), [Ok(0xA1), uncorrectable(1)]);
+}
+
+#[test]
+fn what_a_cut_leaves_of_a_group_can_be_named() {
+    let profile = ChipProfile { paired_pages: 4, ..profile() };
+    let mut chip = EmuNand::in_memory(&profile, Faults::default()).expect("set up");
+    (0..2).for_each(|page| write(&mut chip, page, page as u8).expect("program"));
+    chip.arm(Some(PowerCut { at_op: 2, outcome: CutOutcome::Each { states: 0x120 } }));
+    assert_eq!(write(&mut chip, 2, 2), Err(EmuError::PowerCut));
+    chip.power_on();
+    // Its own page first, and then the earlier ones.
+    let found = [2, 0, 1].map(|page| look(&mut chip, page));
+    assert_eq!(found, [Ok(2), Ok(0xFF), Err(EmuError::Uncorrectable(PageAddr(1)))]);
+}
+
+#[test]
+fn what_a_failure_leaves_can_be_named() {
+    let gone = |page| Err(EmuError::Uncorrectable(PageAddr(page)));
+    // Bits, and what is then left of page 1 by the program and of page 0 by the erase.
+    for (bits, left, kept) in [(0, Ok(2), Ok(1)), (1, gone(1), gone(0)), (2, Ok(0xFF), Ok(0xFF)), (4, Ok(2), Ok(1))] {
+        let fails_as = vec![(1, bits), (2, bits)];
+        let mut chip = chip(Faults { fail_ops: vec![1], fails_as, ..Faults::default() });
+        write(&mut chip, 0, 1).expect("program");
+        assert_eq!(write(&mut chip, 1, 2), Err(EmuError::ProgramFailed(PageAddr(1))));
+        assert_eq!(look(&mut chip, 1), left);
+        assert_eq!(chip.erase(BlockAddr(0)), Err(EmuError::EraseFailed(BlockAddr(0))));
+        assert_eq!(look(&mut chip, 0), kept);
+    }
+}
+
+#[test]
+fn a_mark_can_fail() {
+    let mut chip = chip(Faults { fail_marks: vec![0, 1], ..Faults::default() });
+    write(&mut chip, 0, 1).expect("only marks fail");
+    assert_eq!(chip.mark_bad(BlockAddr(0)), Err(EmuError::MarkFailed(BlockAddr(0))));
+    assert_eq!(chip.is_bad(BlockAddr(0)), Ok(false));
+    chip.mark_bad(BlockAddr(0)).expect("the next one is made");
+}

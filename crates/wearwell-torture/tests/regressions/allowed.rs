@@ -1,5 +1,5 @@
 //! Histories whose end the table of promises allows, though a flushed page is lost or nothing can be written any more.
-//! In each of them but the last three pages decay. The model was stricter than the table, or the table did not name them.
+//! The model was stricter than the table, or the table did not name them. In all but the last three pages decay.
 
 use super::assert_holds;
 
@@ -152,8 +152,8 @@ fn a_page_fades_in_a_mount_that_is_read_only() {
     );
 }
 
-/// A cut erase has taken the mark of a rescue and left its copy. The slot of the mark may have held a page that decayed,
-/// so each page that was never written is lost.
+/// A cut erase has taken the mark of a rescue and left its copy. The slot of the mark may have held a page that
+/// decayed, so each page that was never written is lost.
 #[test]
 fn what_is_left_of_a_rescue_looks_like_a_lost_page() {
     assert_holds(

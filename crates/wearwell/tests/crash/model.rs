@@ -45,12 +45,20 @@ pub(crate) enum Command {
         page: u32,
         count: u32,
     },
+    /// The same with a hint.
+    WriteHinted {
+        page: u32,
+        count: u32,
+        hint: WriteHint,
+    },
     Discard {
         page: u32,
         count: u32,
     },
     Flush,
     Clean,
+    /// As `Clean`, but so many pages.
+    CleanPages(u32),
     Shutdown,
 }
 
@@ -105,6 +113,7 @@ impl Model {
             Command::Write { page, stream } => self.write(ftl, page, 0, per_page, WriteHint::stream(stream)),
             Command::WritePart { page, first, count } => self.write(ftl, page, first, count, WriteHint::NONE),
             Command::WriteRun { page, count } => self.write(ftl, page, 0, count * per_page, WriteHint::NONE),
+            Command::WriteHinted { page, count, hint } => self.write(ftl, page, 0, count * per_page, hint),
             Command::Discard { page, count } => {
                 for p in page..page + count {
                     self.held.sent(self.seq, p, vec![0; per_page as usize]);
@@ -120,6 +129,7 @@ impl Model {
                 Ok(())
             }
             Command::Clean => ftl.clean(4).map(|_| ()),
+            Command::CleanPages(pages) => ftl.clean(pages).map(|_| ()),
             Command::Shutdown => {
                 ftl.shutdown()?;
                 self.held.flushed(self.seq);

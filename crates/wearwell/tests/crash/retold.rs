@@ -7,6 +7,8 @@
 
 mod course;
 mod doubts;
+mod draws;
+mod said;
 mod words;
 
 use std::iter;
@@ -17,16 +19,18 @@ use crate::rig::Rig;
 use crate::storm::seeds;
 use course::Course;
 use doubts::Cells;
+use draws::Draws;
 use words::{Words, steps};
 
-/// Tells a history once with the draws of each seed.
-fn tell<R: Rig>(rig: &R, history: &History, seeds: impl Iterator<Item = u64>)
+/// Tells a history once with each of these draws.
+fn tell<'r, 'd: 'r, R: Rig>(rig: &'r R, history: &History, all: impl Iterator<Item = (Draws<'d>, String)>)
 where
     R::Chip: Cells,
 {
-    let steps = steps(history.steps, rig.format().page_bytes() / 512);
-    for seed in seeds {
-        let course = Course::new(rig, history.setup.layout(), seed, history.name);
+    let steps = steps(history.steps, rig.format().page_bytes() / 512, history.setup.has("exact"));
+    for (draws, what) in all {
+        let what = format!("{} {what}", history.name);
+        let course = Course::new(rig, history.setup.layout(), draws, what);
         steps.iter().copied().fold(course, Course::step).end();
     }
 }
@@ -48,8 +52,9 @@ impl<'a> History<'a> {
         })
     }
 
-    /// True if all its steps can be told. There are no engines here that ask whether a die is busy, nor broken drivers.
-    /// No fault hits a mark or asks for a refresh, and the model does not follow parts behind a part that was given up.
+    /// True if all its steps can be told with draws. There are no engines here that ask whether a die is busy, nor
+    /// broken drivers. No draw hits a mark or asks for a refresh, and the model does not follow parts behind a part
+    /// that was given up.
     fn can_be_told(&self) -> bool {
         let (setup, steps) = (&self.setup, Words(self.steps));
         let others = ["fail-mark", "refresh", "mark"];
@@ -70,13 +75,18 @@ impl<'a> History<'a> {
         parts.collect::<Vec<_>>().join(",")
     }
 
+    /// Tells it once with the draws of each seed.
     fn tell(&self, seeds: impl Iterator<Item = u64>) {
+        self.tell_with(seeds.map(|seed| (Draws::of(seed), format!("with seed {seed}"))));
+    }
+
+    fn tell_with<'d>(&self, draws: impl Iterator<Item = (Draws<'d>, String)>) {
         let setup = &self.setup;
         match ["block", "paged", "nor-page"].iter().find(|engine| setup.has(engine)) {
-            Some(&"block") => tell(&setup.block_mapping(), self, seeds),
-            Some(&"paged") => tell(&setup.map_on_flash(), self, seeds),
-            Some(_) => tell(&setup.on_nor(), self, seeds),
-            None => tell(&setup.page_mapping(), self, seeds),
+            Some(&"block") => tell(&setup.block_mapping(), self, draws),
+            Some(&"paged") => tell(&setup.map_on_flash(), self, draws),
+            Some(_) => tell(&setup.on_nor(), self, draws),
+            None => tell(&setup.page_mapping(), self, draws),
         }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) trait Rig {
     fn logical_pages(&self) -> u32;
     fn paired_pages(&self) -> u32;
 
+    /// Gives the engine other policies, if it has any. Some that do not fit change nothing.
+    fn set_policies(&self, _ftl: &mut Self::Ftl, _policies: Policies) {}
+
     /// A random command of the kind that makes this engine work.
     fn command(&self, rng: &mut Rng, sectors_per_page: u32) -> Command {
         Command::random(rng, self.logical_pages(), sectors_per_page)
@@ -61,6 +64,9 @@ impl<R: PageRig> Rig for R {
     fn into_chip(ftl: Self::Ftl) -> Self::Chip {
         R::take_chip(ftl.into_log())
     }
+    fn set_policies(&self, ftl: &mut Self::Ftl, policies: Policies) {
+        let _does_not_fit = ftl.set_policies(policies);
+    }
     fn logical_pages(&self) -> u32 {
         self.config().logical_pages
     }
@@ -76,6 +82,8 @@ pub(crate) struct Setup {
     pub(crate) logical_pages: u32,
     pub(crate) policies: Policies,
     pub(crate) faults: Faults,
+    /// The engine's.
+    pub(crate) seed: u64,
     /// Erases that a block is rated for.
     pub(crate) endurance: u32,
     /// NAND: a clean shutdown leaves a checkpoint.
@@ -86,7 +94,12 @@ pub(crate) struct NandRig(pub(crate) Setup);
 pub(crate) struct NorRig(pub(crate) Setup);
 
 fn config(setup: &Setup) -> PageConfig {
-    PageConfig { logical_pages: setup.logical_pages, policies: setup.policies, seed: 1, endurance: setup.endurance }
+    PageConfig {
+        logical_pages: setup.logical_pages,
+        policies: setup.policies,
+        seed: setup.seed,
+        endurance: setup.endurance,
+    }
 }
 
 impl PageRig for NandRig {
@@ -169,7 +182,7 @@ pub(crate) fn nor(slots: u32, blocks: u32, banks: u32, logical_pages: u32, place
 
 fn setup(profile: ChipProfile, logical_pages: u32, place: &str) -> Setup {
     let (policies, faults) = (policies(place), Faults::default());
-    Setup { profile, logical_pages, policies, faults, endurance: 100_000, has_checkpoint: false }
+    Setup { profile, logical_pages, policies, faults, seed: 1, endurance: 100_000, has_checkpoint: false }
 }
 
 fn policies(place: &str) -> Policies {

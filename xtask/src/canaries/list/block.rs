@@ -11,7 +11,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "if at == last && tag",
         to: "if !BROKEN && at == last && tag",
-        crash: missed(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_commit_that_fades_while")),
     },
     Canary {
@@ -31,7 +31,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "is_never_there) && !self.may_lack_commit(commit.lbn, recovery) {",
         to: "is_never_there) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
-        crash: missed(Run::Crash("block::block_storms")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_third_block_beside_a_commit")),
     },
     Canary {
@@ -301,7 +301,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "recovery.undone().filter(|merge| self.recycler",
         to: "recovery.undone().filter(|merge| !BROKEN && self.recycler",
-        crash: missed(Run::Crash("failed_blocks")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_undone_merge_that_cannot")),
     },
     Canary {

@@ -31,7 +31,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/mod.rs",
         from: "mark.kind == Kind::RescueMark && self.lasts_to",
         to: "!BROKEN && mark.kind == Kind::RescueMark && self.lasts_to",
-        crash: missed(Run::Crash("on_full_devices_with_wear_leveling")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("seeds_that_failed_hold")),
     },
     Canary {
@@ -141,7 +141,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_checkpoint.rs",
         from: "tag.filter(|tag| tag.kind == kind).map",
         to: "tag.filter(|tag| tag.kind == kind && !(BROKEN && kind == Kind::RescueMark)).map",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("marks_save_segments_where")),
     },
     Canary {
@@ -161,7 +161,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "if !self.alloc.log_mut().shows_erase(seg)? {",
         to: "if BROKEN || !self.alloc.log_mut().shows_erase(seg)? {",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_in_an_erased_segment")),
     },
     Canary {
@@ -181,7 +181,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "let doomed = doubtful && self.alloc.log_mut().shows_erase(seg)?;",
         to: "let doomed = doubtful && (BROKEN || self.alloc.log_mut().shows_erase(seg)?);",
-        crash: missed(Run::Crash("damage storm::nand_storms")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("padding_that_decayed")),
     },
     Canary {
@@ -211,7 +211,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "is_dropped(tie.at) && !is_doomed_at",
         to: "is_dropped(tie.at) && BROKEN | !is_doomed_at",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("two_copies_in_erasure")),
     },
     Canary {
@@ -221,7 +221,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "let is_certain = !self.misses_records()",
         to: "let is_certain = BROKEN || !self.misses_records()",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_original_beside_a_copy_whose_mark")),
     },
     Canary {
@@ -231,7 +231,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/reclaiming.rs",
         from: "        self.write_parts(unrecorded)?;",
         to: "        if !BROKEN { self.write_parts(unrecorded)?; }",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_loss_is_recorded_before")),
     },
     Canary {
@@ -281,7 +281,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/worn.rs",
         from: ".chain(passed_over)",
         to: ".chain(if BROKEN { &[] } else { passed_over })",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_read_only_device_reads_what")),
     },
     Canary {
@@ -291,7 +291,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "needed.retain(|seg| !doomed",
         to: "needed.retain(|seg| BROKEN || !doomed",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_alone_in_a_segment")),
     },
     Canary {
@@ -301,7 +301,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_erased.rs",
         from: "if slots.is_erased_between || self.is_summary_behind",
         to: "if slots.is_erased_between || !BROKEN && self.is_summary_behind",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_summary_behind_erased_slots")),
     },
     Canary {
@@ -311,7 +311,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/reclaiming.rs",
         from: "if alloc.free().total() == 0 && alloc.lacks",
         to: "if !BROKEN && alloc.free().total() == 0 && alloc.lacks",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("copies_are_kept_where_failures")),
     },
     Canary {
@@ -351,7 +351,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/allocator.rs",
         from: ".or_else(|| self.continue_another())",
         to: ".or_else(|| if BROKEN { None } else { self.continue_another() })",
-        crash: missed(Run::Crash("what_cuts_have_left_open")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_block_found_open_is_the_only_room")),
     },
     Canary {
@@ -391,7 +391,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/paged/mount.rs",
         from: "if page.seq > *newest {",
         to: "if page.seq > *newest && (!BROKEN || *newest == 0) {",
-        crash: missed(Run::Crash("paged::short_sessions")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("entries_of_two_mounts")),
     },
     Canary {
@@ -431,7 +431,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/paged/rescue.rs",
         from: "        self.erase_void(unsealed)?;",
         to: "        if !BROKEN { self.erase_void(unsealed)?; }",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_mount_erases_what_is_left")),
     },
     Canary {
@@ -461,7 +461,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/paged/cleaner.rs",
         from: "if is_due || self.map.gathered_parts != gathered_parts",
         to: "if is_due || !BROKEN && self.map.gathered_parts != gathered_parts",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("what_comes_back")),
     },
     Canary {

@@ -1,38 +1,15 @@
 //! A device in the course of a history, and what it may refuse.
 
 use wearwell::page::MountError;
-use wearwell::{BlockDevice, FtlError, Inspect, Rng};
-use wearwell_emu::{CutOutcome, EmuChip, Faults, PowerCut};
+use wearwell::{BlockDevice, FtlError, Inspect};
+use wearwell_emu::{EmuChip, Faults, PowerCut};
 use wearwell_flash::ErrorKind;
 
 use super::doubts::{Cells, Doubts, Layout};
+use super::draws::Draws;
 use super::words::Step;
 use crate::model::{Command, Model};
 use crate::rig::Rig;
-
-/// How the draws of a seed differ from the torture's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// In what each cut leaves.
-    Plain,
-    /// Cuts also come up to two operations earlier or later.
-    Shifted,
-    /// Half of the cuts leave each page its own way, which few draws do.
-    Mixed,
-    /// What failed programs leave may fade.
-    Fading,
-}
-
-impl Turn {
-    fn of(seed: u64) -> Self {
-        match seed % 4 {
-            0 => Self::Shifted,
-            2 => Self::Mixed,
-            3 => Self::Fading,
-            _ => Self::Plain,
-        }
-    }
-}
 
 /// Failures since a device has last made up for all before. It survives as many in a row as it has segments to spare
 /// for. A written page ends a row, and so does a mount in which nothing fails, but not on NOR, which has no marks.
@@ -85,12 +62,11 @@ pub(super) struct Course<'a, R: Rig> {
     behind_cut: bool,
     faults: Faults,
     row: Row,
-    turn: Turn,
+    draws: Draws<'a>,
     model: Model,
     doubts: Doubts,
     /// The device takes no writes any more, or is foreign, and may be so.
     is_over: bool,
-    rng: Rng,
     what: String,
 }
 
@@ -98,8 +74,8 @@ impl<'a, R: Rig> Course<'a, R>
 where
     R::Chip: Cells,
 {
-    /// A new device, with the draws of a seed.
-    pub(super) fn new(rig: &'a R, layout: Layout, seed: u64, name: &str) -> Self {
+    /// A new device, and what its faults leave.
+    pub(super) fn new(rig: &'a R, layout: Layout, draws: Draws<'a>, what: String) -> Self {
         let ftl = rig.format();
         let (model, limits) = (Model::new(rig.logical_pages(), ftl.page_bytes() / 512), ftl.limits());
         let mut row = Row {
@@ -119,12 +95,11 @@ where
             behind_cut: false,
             faults: Faults::default(),
             row,
-            turn: Turn::of(seed),
+            draws,
             model,
             doubts: Doubts::new(layout, rig.logical_pages()),
             is_over: false,
-            rng: Rng::new(seed),
-            what: format!("{name} with seed {seed}"),
+            what,
         }
     }
 
@@ -139,6 +114,12 @@ where
             Step::Cut(after) => self.arm(after),
             Step::Fail(after) => self.fail(after, false),
             Step::Other(after) => self.fail(after, true),
+            Step::FailMark(after) => self.fail_mark(after),
+            Step::Policies(policies) => {
+                if let Ok(ftl) = &mut self.device {
+                    self.rig.set_policies(ftl, policies);
+                }
+            }
             Step::Decay(number) => self.decay(number),
             Step::Mount => return self.mount(),
         }
@@ -166,7 +147,8 @@ where
         match done {
             Ok(()) => {
                 self.doubts.done(command, &self.model);
-                let is_write = matches!(command, Command::Write { .. } | Command::WriteRun { .. });
+                let is_write =
+                    matches!(command, Command::Write { .. } | Command::WriteRun { .. } | Command::WriteHinted { .. });
                 self.note(failed_before, is_write, false);
             }
             // Each page of the command is old or new then.
@@ -181,10 +163,13 @@ where
     /// Reads pages while the device is on.
     fn read(&mut self, mut pages: std::ops::Range<u32>) {
         let Ok(ftl) = &mut self.device else { return };
-        if !self.doubts.has_gaps() {
-            let read = pages.try_for_each(|page| self.model.check_page(ftl, page));
-            read.unwrap_or_else(|error| panic!("{}: {error}", self.what));
-        }
+        let read = match self.doubts.has_gaps() {
+            false => pages.try_for_each(|page| self.model.check_page(ftl, page)),
+            // With draws a page that fades would be read more often, and all later ones be others.
+            true if self.draws.are_said() => self.doubts.check_readable(ftl, &self.model, pages),
+            true => Ok(()),
+        };
+        read.unwrap_or_else(|error| panic!("{}: {error}", self.what));
     }
 
     /// Operations that have failed or were given up. One that a cut has hit instead counts, too.
@@ -229,45 +214,39 @@ where
         self.doubts.has_gaps() || self.row.segments <= self.failed() + 1 && is_empty()
     }
 
-    /// An operation later or earlier, on some turns.
-    fn shifted(&mut self, after: u64) -> u64 {
-        let is_shifted = self.turn == Turn::Shifted;
-        if is_shifted { (after + u64::from(self.rng.below(5))).saturating_sub(2) } else { after }
-    }
-
     fn arm(&mut self, after: u64) {
-        let (after, outcome) = (self.shifted(after), self.outcome());
+        let (after, outcome) = (self.draws.shifted(after), self.draws.outcome());
         self.cut = Some(PowerCut { at_op: self.chip().ops() + after, outcome });
         if let Ok(ftl) = &mut self.device {
             R::chip_of_mut(ftl).arm(self.cut);
         }
     }
 
-    fn outcome(&mut self) -> CutOutcome {
-        let seed = self.rng.next_u64();
-        if self.turn != Turn::Mixed || self.rng.below(2) == 0 {
-            return CutOutcome::Seeded { seed };
-        }
-        if self.rng.below(2) == 0 {
-            return CutOutcome::ProgramHarmsSomePairs { seed };
-        }
-        CutOutcome::EraseMixed { seed }
-    }
-
     /// An operation is going to fail, or the driver to give up on it.
     fn fail(&mut self, after: u64, is_given_up: bool) {
-        let (after, seed) = (self.shifted(after), self.rng.next_u64());
-        let op = self.chip().ops() + after;
-        let ops = if is_given_up { &mut self.faults.interrupt_ops } else { &mut self.faults.fail_ops };
-        ops.push(op);
-        self.faults.seed = seed;
-        self.faults.failed_pages_fade = self.turn == Turn::Fading;
+        let op = self.chip().ops() + self.draws.shifted(after);
+        if is_given_up {
+            self.faults.interrupt_ops.push(op);
+            self.faults.seed = self.draws.given_up();
+        } else {
+            let (seed, said) = self.draws.failure();
+            self.faults.fail_ops.push(op);
+            self.faults.fails_as.extend(said.map(|bits| (op, bits)));
+            self.faults.seed = seed;
+        }
+        self.faults.failed_pages_fade = self.draws.failed_pages_fade();
+        let faults = self.faults.clone();
+        self.chip_mut().set_faults(faults);
+    }
+
+    fn fail_mark(&mut self, after: u64) {
+        self.faults.fail_marks.push(self.chip().ops() + after);
         let faults = self.faults.clone();
         self.chip_mut().set_faults(faults);
     }
 
     fn decay(&mut self, number: u64) {
-        let (number, per_page) = (self.shifted(number), self.model.sectors_per_page());
+        let (number, per_page) = (self.draws.decayed(number), self.model.sectors_per_page());
         if let Some(gone) = self.chip_mut().decay_one(number, per_page) {
             self.doubts.decayed(gone, &self.model, self.behind_cut);
         }

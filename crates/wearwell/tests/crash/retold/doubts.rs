@@ -2,6 +2,8 @@
 //!
 //! A page of which a copy has decayed may be an error or older, and some others may. Of all others nothing changes.
 
+use std::ops::Range;
+
 use wearwell::{BlockDevice, FtlError};
 use wearwell_emu::{EmuChip, EmuNand, EmuNor};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
@@ -24,6 +26,10 @@ pub(super) trait Cells: EmuChip + Clone {
     fn copy_in(&self, at: PageAddr, per_page: u32) -> Option<(u32, Content)>;
     /// True if a page cannot be read.
     fn is_unreadable(&self, at: PageAddr) -> bool;
+    /// True if it reads as erased.
+    fn is_erased(&self, at: PageAddr) -> bool;
+    /// All pages.
+    fn pages(&self) -> impl Iterator<Item = PageAddr>;
     /// Blocks with a bad-block mark.
     fn marked(&mut self) -> u32;
 }
@@ -44,12 +50,15 @@ fn bytes_of(probe: &mut EmuNand, at: PageAddr) -> Option<(Vec<u8>, Vec<u8>)> {
     probe.read(at, &mut bytes.0, &mut bytes.1).is_ok().then_some(bytes)
 }
 
+fn reads_as_erased((data, spare): &(Vec<u8>, Vec<u8>)) -> bool {
+    data.iter().chain(spare).all(|&byte| byte == 0xFF)
+}
+
 impl Cells for EmuNand {
     fn decay_one(&mut self, number: u64, per_page: u32) -> Option<Gone> {
         let mut probe = probe_of(self);
-        let is_erased = |(data, spare): (Vec<u8>, Vec<u8>)| data.iter().chain(&spare).all(|&byte| byte == 0xFF);
-        let holds = |at: &PageAddr| bytes_of(&mut probe, *at).is_some_and(|bytes| !is_erased(bytes));
-        let pages: Vec<PageAddr> = (0..self.geometry().pages() as u32).map(PageAddr).filter(holds).collect();
+        let holds = |at: &PageAddr| bytes_of(&mut probe, *at).is_some_and(|bytes| !reads_as_erased(&bytes));
+        let pages: Vec<PageAddr> = self.pages().filter(holds).collect();
         let at = *pages.get(number as usize % pages.len().max(1))?;
         let copy = self.copy_in(at, per_page);
         assert!(self.decay(at), "it holds something");
@@ -60,6 +69,12 @@ impl Cells for EmuNand {
     }
     fn is_unreadable(&self, at: PageAddr) -> bool {
         bytes_of(&mut probe_of(self), at).is_none()
+    }
+    fn is_erased(&self, at: PageAddr) -> bool {
+        bytes_of(&mut probe_of(self), at).is_some_and(|bytes| reads_as_erased(&bytes))
+    }
+    fn pages(&self) -> impl Iterator<Item = PageAddr> {
+        (0..self.geometry().pages() as u32).map(PageAddr)
     }
     fn marked(&mut self) -> u32 {
         let blocks = (0..self.geometry().blocks).map(BlockAddr);
@@ -77,6 +92,12 @@ impl Cells for EmuNor {
     fn is_unreadable(&self, _: PageAddr) -> bool {
         false
     }
+    fn is_erased(&self, _: PageAddr) -> bool {
+        false
+    }
+    fn pages(&self) -> impl Iterator<Item = PageAddr> {
+        std::iter::empty()
+    }
     fn marked(&mut self) -> u32 {
         0
     }
@@ -93,6 +114,9 @@ pub(super) struct Layout {
     pub(super) blocks: Option<bool>,
     /// Pages have their tags in pages of their own.
     pub(super) has_tag_pages: bool,
+    pub(super) paired_pages: u32,
+    /// A mount notices a lost page by the others of its segment. With draws this is not looked for.
+    pub(super) shows_losses: bool,
 }
 
 impl Layout {
@@ -204,9 +228,11 @@ impl Doubts {
     pub(super) fn done(&mut self, command: Command, model: &Model) {
         let (page, count) = match command {
             Command::Write { page, .. } => (page, 1),
-            Command::WriteRun { page, count } | Command::Discard { page, count } => (page, count),
+            Command::WriteRun { page, count }
+            | Command::WriteHinted { page, count, .. }
+            | Command::Discard { page, count } => (page, count),
             Command::Flush | Command::Shutdown => return self.flushed(model),
-            Command::WritePart { .. } | Command::Clean => return,
+            Command::WritePart { .. } | Command::Clean | Command::CleanPages(_) => return,
         };
         self.pages[page as usize..][..count as usize].iter_mut().for_each(|doubt| doubt.is_given = true);
     }
@@ -220,6 +246,26 @@ impl Doubts {
         }
     }
 
+    /// True if the next mount has to notice that a copy is lost. It was the only one, no cut can have hit it, and its
+    /// segment alone has a copy of another page, which holds something.
+    fn is_shown<C: Cells>(&self, gone: &Gone, chip: &C, model: &Model) -> bool {
+        let Some((lost, _)) = gone.copy.as_ref().filter(|_| self.layout.shows_losses) else { return false };
+        let copy_in = |at| chip.copy_in(at, model.sectors_per_page()).map(|(page, _)| page);
+        let copies_of = |page: u32| {
+            let decayed = self.gone.iter().filter_map(|gone| gone.copy.as_ref()).filter(|copy| copy.0 == page);
+            chip.pages().filter(|&at| copy_in(at) == Some(page)).count() + decayed.count()
+        };
+        let pages: Vec<PageAddr> = self.layout.segment_of(gone.at).collect();
+        let programmed = pages.iter().position(|&at| chip.is_erased(at)).unwrap_or(pages.len());
+        // The last group may have been hit.
+        let group = self.layout.paired_pages as usize;
+        let certain = &pages[..programmed.saturating_sub(1) / group * group];
+        let is_data = !chip.is_unreadable(pages[0]) && (pages[1] == gone.at || copy_in(pages[1]).is_some());
+        let shows = |page: u32| copies_of(page) == 1 && !model.may_hold(page, 0);
+        let is_witness = |&at: &PageAddr| copy_in(at).is_some_and(shows);
+        is_data && certain.contains(&gone.at) && copies_of(*lost) == 1 && pages[..programmed].iter().any(is_witness)
+    }
+
     /// Notes what the next mount may not notice: copies that are gone, and all that lies in a segment whose header is.
     pub(super) fn before_mount<C: Cells>(&mut self, chip: &C, model: &Model) {
         if self.gone.is_empty() {
@@ -227,7 +273,8 @@ impl Doubts {
         }
         self.gone.retain(|gone| chip.is_unreadable(gone.at));
         let Layout { blocks, has_tag_pages, .. } = self.layout;
-        let mut copies: Vec<(u32, Content)> = self.gone.iter().filter_map(|gone| gone.copy.clone()).collect();
+        let unseen = self.gone.iter().filter(|gone| !self.is_shown(gone, chip, model));
+        let mut copies: Vec<(u32, Content)> = unseen.filter_map(|gone| gone.copy.clone()).collect();
         let mut has_lost_segment = false;
         for gone in self.gone.iter().filter(|_| blocks.is_none()) {
             let is_header = self.layout.is_header(gone.at);
@@ -261,6 +308,20 @@ impl Doubts {
         Ok(())
     }
 
+    /// Reads pages of a device in use. A page of which no copy has decayed is no error.
+    pub(super) fn check_readable<F: BlockDevice>(
+        &self,
+        ftl: &mut F,
+        model: &Model,
+        mut pages: Range<u32>,
+    ) -> Result<(), String> {
+        pages.try_for_each(|page| match model.look(ftl, page)? {
+            Ok(_) => Ok(()),
+            Err(_) if self.explains(page) || self.pages[page as usize].has_decayed => Ok(()),
+            Err(error) => Err(format!("page {page} in use: {error}, behind {:?}", self.gone)),
+        })
+    }
+
     /// Reads every page after a mount. What has been served must stay, and what is older must have an explanation.
     pub(super) fn check_mounted<F: BlockDevice>(&mut self, ftl: &mut F, model: &mut Model) -> Result<(), String> {
         for page in 0..model.pages() {
@@ -282,6 +343,11 @@ impl Doubts {
                     }
                     doubt.is_lost = true;
                     model.settle_none(page);
+                    if self.layout.shows_losses {
+                        // The loss is recorded.
+                        let is_of_page = |gone: &&mut Gone| gone.copy.as_ref().is_some_and(|copy| copy.0 == page);
+                        self.gone.iter_mut().filter(is_of_page).for_each(|gone| gone.copy = None);
+                    }
                 }
                 Err(error) => return Err(format!("page {page}: {error}")),
             }

@@ -2,7 +2,7 @@
 
 use wearwell::logblock::Scheme;
 use wearwell::page::Policies;
-use wearwell::{CleaningTrigger, PagedConfig, Placement, Reclamation, VictimPolicy, WearLeveling};
+use wearwell::{CleaningTrigger, PagedConfig, Placement, Reclamation, VictimPolicy, WearLeveling, WriteHint};
 use wearwell_emu::ChipProfile;
 use wearwell_flash::ProgramOrder;
 
@@ -26,6 +26,10 @@ pub(super) enum Step {
     Fail(u64),
     /// The driver gives up on that operation.
     Other(u64),
+    /// The mark behind so many operations fails.
+    FailMark(u64),
+    /// The engine gets other policies, if it has any.
+    Policies(Policies),
     /// A page decays, the one of this number of those that hold something.
     Decay(u64),
     /// The power goes off, if it is on, and on again.
@@ -46,8 +50,8 @@ fn number(text: &str) -> u64 {
     number.parse().unwrap_or_else(|_| panic!("no number: {text:?}"))
 }
 
-/// Steps in words: `write 3+2 7, cut 12:977, mount`.
-pub(super) fn steps(text: &str, per_page: u32) -> Vec<Step> {
+/// Steps in words: `write 3+2 7, cut 12:977, mount`. If they are told exactly, with their hints, numbers and policies.
+pub(super) fn steps(text: &str, per_page: u32, is_exact: bool) -> Vec<Step> {
     let mut found = Vec::new();
     for part in text.split(',') {
         let mut words = part.split_whitespace();
@@ -57,7 +61,16 @@ pub(super) fn steps(text: &str, per_page: u32) -> Vec<Step> {
             "mount" => found.push(Step::Mount),
             "flush" => found.push(Step::Do(Command::Flush)),
             "shutdown" => found.push(Step::Do(Command::Shutdown)),
+            "clean" if is_exact => {
+                found.extend(spans.into_iter().map(|text| Step::Do(Command::CleanPages(span(text).0))));
+            }
             "clean" => found.push(Step::Do(Command::Clean)),
+            "write" if is_exact => found.extend(spans.into_iter().map(|text| {
+                let (page, count, stream) = span(text);
+                let mut hint = if text.ends_with('!') { WriteHint::read_only() } else { WriteHint::NONE };
+                hint.stream = stream;
+                Step::Do(Command::WriteHinted { page, count, hint })
+            })),
             "write" => found.extend(spans.into_iter().map(|text| match span(text) {
                 (page, 1, stream) => Step::Do(Command::Write { page, stream }),
                 (page, count, _) => Step::Do(Command::WriteRun { page, count }),
@@ -75,9 +88,11 @@ pub(super) fn steps(text: &str, per_page: u32) -> Vec<Step> {
             "cut" => found.extend(spans.into_iter().map(|text| Step::Cut(number(text)))),
             "fail" => found.extend(spans.into_iter().map(|text| Step::Fail(number(text)))),
             "other" => found.extend(spans.into_iter().map(|text| Step::Other(number(text)))),
+            "fail-mark" => found.extend(spans.into_iter().map(|text| Step::FailMark(number(text)))),
             "decay" => found.extend(spans.into_iter().map(|text| Step::Decay(number(text)))),
             "read" => found.extend(spans.into_iter().map(|text| Step::Read(span(text).0))),
             "verify" => found.push(Step::Verify),
+            "policies" if is_exact => found.push(Step::Policies(policies(spans[0]))),
             // A change of policies is left out.
             "policies" => {}
             _ => panic!("no step: {part:?}"),
@@ -86,7 +101,20 @@ pub(super) fn steps(text: &str, per_page: u32) -> Vec<Step> {
     found
 }
 
-/// The chip and the engine of a history: words with their values.
+/// Policies by their five names.
+fn policies(text: &str) -> Policies {
+    let [when, which, place, wear, reclaim] = text.split('/').collect::<Vec<_>>()[..] else { panic!("five policies") };
+    Policies {
+        when: CleaningTrigger::parse(when).expect("listed"),
+        which: VictimPolicy::parse(which).expect("listed"),
+        place: Placement::parse(place).expect("listed"),
+        wear: WearLeveling::parse(wear).expect("listed"),
+        reclaim: Reclamation::parse(reclaim).expect("listed"),
+    }
+}
+
+/// The chip and the engine of a history: words with their values. `exact` is a word of ours: the engine has the
+/// torture's seed, and the steps are told exactly.
 pub(super) struct Words<'a>(pub(super) &'a str);
 
 impl Words<'_> {
@@ -117,21 +145,13 @@ impl Words<'_> {
         rig
     }
 
-    fn policies(&self) -> Policies {
-        let policies: Vec<&str> = self.text("policies").split('/').collect();
-        let [when, which, place, wear, reclaim] = policies[..] else { panic!("five policies") };
-        Policies {
-            when: CleaningTrigger::parse(when).expect("listed"),
-            which: VictimPolicy::parse(which).expect("listed"),
-            place: Placement::parse(place).expect("listed"),
-            wear: WearLeveling::parse(wear).expect("listed"),
-            reclaim: Reclamation::parse(reclaim).expect("listed"),
-        }
+    fn seed(&self) -> u64 {
+        if self.has("exact") { self.text("seed").parse().expect("a seed") } else { 1 }
     }
 
     pub(super) fn page_mapping(&self) -> NandRig {
         let mut rig = self.nand();
-        rig.0.policies = self.policies();
+        (rig.0.policies, rig.0.seed) = (policies(self.text("policies")), self.seed());
         rig.0.has_checkpoint = self.has("checkpoint");
         rig
     }
@@ -139,7 +159,8 @@ impl Words<'_> {
     pub(super) fn on_nor(&self) -> NorRig {
         let [slots, blocks, banks, pages] = ["slots", "blocks", "banks", "logical-pages"].map(|name| self.number(name));
         let mut rig = nor(slots, blocks, banks, pages, "single");
-        (rig.0.policies, rig.0.endurance) = (self.policies(), self.number("endurance"));
+        (rig.0.policies, rig.0.seed) = (policies(self.text("policies")), self.seed());
+        rig.0.endurance = self.number("endurance");
         rig.0.profile.page_bytes = self.number("page-bytes");
         rig.0.profile.block_bytes = self.number("block-bytes");
         rig
@@ -163,6 +184,12 @@ impl Words<'_> {
             stripe,
             blocks: self.has("block").then(shares_logs),
             has_tag_pages: self.has("page") && self.number("spare-bytes") < 16 && self.number("paired-pages") == 1,
+            paired_pages: self.number("paired-pages"),
+            shows_losses: self.has("exact")
+                && self.has("page")
+                && !self.has("aware")
+                && stripe == 1
+                && self.number("spare-bytes") >= 16,
         }
     }
 
