@@ -2,6 +2,7 @@
 
 mod block;
 mod page;
+mod paged;
 
 use std::fmt;
 
@@ -78,7 +79,7 @@ const fn missed(run: Run) -> Evidence {
 
 /// All of them, by engine.
 pub(crate) fn all() -> impl Iterator<Item = &'static Canary> {
-    page::PAGE.iter().chain(block::BLOCK)
+    page::PAGE.iter().chain(paged::PAGED).chain(block::BLOCK)
 }
 
 #[cfg(test)]
