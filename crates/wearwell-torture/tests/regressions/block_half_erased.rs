@@ -198,6 +198,20 @@ fn half_erased_primary_blocks_give_way() {
     );
 }
 
+/// The commit of a merge had decayed, and the erase of the data block that it replaced had been cut. A page that was
+/// left there for a while was copied, and faded, though the merge had it as well.
+#[test]
+fn a_half_erased_data_block_beside_a_merge_without_a_commit() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=17 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=2 wear=swap:1
+         reclaim=at-once
+         logical-pages=77 endurance=100000 seed=13048956947070429169",
+        "write 0 7 17 18 26 35 45 51 65 66 76 28 44 16 43 38 66 24 50 29 72 59 69 50 42 70 27 6 62 38 68 1 11 32 20 55
+         12 25 35 27, flush, cut 7:10070, mount, decay 32, cut 0:65068, mount, mount",
+    );
+}
+
 /// A cut had hit a page that no flush followed. A mount copied it to a merge, which was cut, and so was the erase of
 /// that merge. What this left of the copy was all that could be read. It faded in the rescue, and was an error.
 #[test]
