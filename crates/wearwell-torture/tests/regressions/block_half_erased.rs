@@ -212,6 +212,20 @@ fn a_half_erased_data_block_beside_a_merge_without_a_commit() {
     );
 }
 
+/// The first page of a merge had decayed, and the erase of the data block that it replaced had been cut. So its commit
+/// did not count, and nothing said that it was a merge. A page that the erase had taken was lost, though it was there.
+#[test]
+fn a_merge_whose_first_page_decays() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=24 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=6 wear=none
+         reclaim=at-once
+         logical-pages=100 endurance=100000 seed=14899521966935208950",
+        "write 5 12 30 51 79 82 89 91 98 37 47 55 28 82 5 77 45 18 51 98 71 4 91 34 16 31 20 33 37 32, mount, cut
+         6:24840, mount, decay 5, mount",
+    );
+}
+
 /// A cut had hit a page that no flush followed. A mount copied it to a merge, which was cut, and so was the erase of
 /// that merge. What this left of the copy was all that could be read. It faded in the rescue, and was an error.
 #[test]

@@ -105,6 +105,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_data_block_beside_a_completed")),
     },
     Canary {
+        name: "headless-commit",
+        rule: "B10",
+        broken: "a block with a commit that does not count is no merge if its first page cannot be read",
+        file: "crates/wearwell/src/logblock/mount/choose.rs",
+        from: "= scanned.is_merge() || has_commit;",
+        to: "= scanned.is_merge() || !BROKEN && has_commit;",
+        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        torture: caught(Run::Kept("a_merge_whose_first_page_decays")),
+    },
+    Canary {
         name: "discard-record",
         rule: "B11",
         broken: "a discard record unmaps pages that are newer than it",

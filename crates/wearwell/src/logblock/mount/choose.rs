@@ -196,6 +196,9 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // The first page that shares cells with the commit.
             let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
+            // Without its first page nothing says whether a merge filled it.
+            let has_commit = matches!(scanned.tags.last(), Some(TagRead::Tag(tag)) if tag.role.is_commit());
+            let is_data = scanned.is_merge() || has_commit;
             // In a primary block a cut may have hit a page that was programmed into a gap, where nothing was before.
             let may_lose = scanned.what == Block::Whole
                 || scanned.what == Block::Holes && !self.recycler.merger.index.in_place().is_used();
@@ -239,7 +242,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                 } else {
                     let is_copied = yields && self.map().is_mapped(copy.lpn);
                     let is_newer = copy.seq > recovery.committed[lbn.index()];
-                    (is_newer || scanned.is_merge() && self.is_gone(lbn, offset, recovery)) && !is_copied
+                    (is_newer || is_data && self.is_gone(lbn, offset, recovery)) && !is_copied
                 };
                 if counts {
                     copies.push(copy);
