@@ -235,6 +235,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: missed(Run::Kept("pages_that_an_erase_has_taken")),
     },
     Canary {
+        name: "beside-erasure",
+        rule: "B13",
+        broken: "a cut merge is erased first although the erase of what it has read may have begun",
+        file: "crates/wearwell/src/logblock/mount/clear.rs",
+        from: "|| self.is_beside_erasure(scanned, recovery);",
+        to: "|| !BROKEN && self.is_beside_erasure(scanned, recovery);",
+        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        torture: caught(Run::Kept("a_merge_beside_a_half_erased")),
+    },
+    Canary {
         name: "fourth-block",
         rule: "B13",
         broken: "all of four data blocks stay",

@@ -217,7 +217,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // Spec B13.1, B13.2.
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg);
+                let is_kept = kept.contains(&scanned.seg) || self.is_beside_erasure(scanned, recovery);
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
@@ -360,11 +360,20 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// commit, also if no page was taken from it: its own is merged first (Spec B12.1).
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
-            if !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+            let stays = self.is_beside_erasure(scanned, recovery);
+            if stays || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
                 recovery.doubted.extend(scanned.lbns(self.map()).next());
             }
         }
         Ok(())
+    }
+
+    /// True if a merge that a cut seems to have hit has read a data block whose erase may have begun. If it has, the
+    /// merge has decayed, and has all that fades in the data block (Spec B13.1).
+    fn is_beside_erasure(&self, merged: &Scanned, recovery: &Recovery) -> bool {
+        let Some(lbn) = merged.lbns(self.map()).next().filter(|_| merged.what == Block::Undone) else { return false };
+        let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
+        whole.any(|data| self.map().data(lbn) == Some(data.seg) && data.unreadable() > 0)
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
