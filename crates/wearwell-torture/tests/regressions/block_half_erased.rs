@@ -255,3 +255,39 @@ fn a_page_in_a_half_erased_merge_fades() {
          mount, cut 4:26067, write 8+4, cut 29:39408, mount, cut 0:50028, mount, mount",
     );
 }
+
+/// A page of a merge had decayed, and the erase of the data block that it replaced had been cut. That one lacked pages,
+/// and an erase had left a page in a gap of it that cannot be read: so no page seemed to be gone. Another one faded,
+/// though the merge had it as well.
+#[test]
+fn a_half_erased_data_block_with_gaps() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=14 dies=1 paired-pages=3 mixed-erases fading-pairs
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=3 endurance=100000 seed=15148510015719508879",
+        "write 0, mount, write 1+2, cut 5:43413, mount, decay 1, mount",
+    );
+}
+
+/// The same with a page that could be read nowhere but in the merge.
+#[test]
+fn a_page_that_is_gone_from_a_data_block_with_gaps() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=7 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=4 endurance=100000 seed=2302903802505951546",
+        "write 0+4, mount, mount, decay 0 1 1, mount, cut 4:59481, mount, decay 0, mount",
+    );
+}
+
+/// The same in a primary block, where a gap may hold what a cut has hit.
+#[test]
+fn a_page_that_is_gone_from_a_primary_block() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=14 dies=1 paired-pages=1 mixed-erases fading-pairs
+         block blocks-per-segment=1 scheme=primary-replacement recycle=optimal log-blocks=4 wear=dynamic
+         reclaim=at-once
+         logical-pages=60 endurance=100000 seed=160596708964862668",
+        "write 0+3 17, mount, decay 2, mount, cut 4:47748, mount, decay 0, mount",
+    );
+}

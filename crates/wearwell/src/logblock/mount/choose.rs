@@ -12,7 +12,7 @@ use crate::ftl::Probe;
 use crate::logblock::addr::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
-use crate::logblock::tag::{Content, Role};
+use crate::logblock::tag::{Content, Role, Tag};
 use crate::page::MountError;
 
 impl<M: Pages, P: Probe> Mount<'_, M, P> {
@@ -155,10 +155,43 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         Ok(scanned)
     }
 
-    /// True if a page of a whole data block cannot be read.
-    fn is_gone(&self, lbn: Lbn, offset: u32, recovery: &Recovery) -> bool {
-        let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
-        whole.any(|data| self.map().data(lbn) == Some(data.seg) && data.tags[offset as usize] == TagRead::Unreadable)
+    /// True if a page of a data block is gone that a block with a merge may have a copy of. Where the data block may
+    /// have lacked the page, only what a newer merge has read was there.
+    fn is_gone(&self, lbn: Lbn, offset: u32, merged: &Scanned, recovery: &Recovery) -> bool {
+        let is_gone = |data: &Scanned| {
+            let read = data.tags[offset as usize];
+            let is_merged = self.is_newer_merge(merged, lbn, recovery) && !matches!(read, TagRead::Tag(_));
+            match data.what {
+                Block::Whole => read == TagRead::Unreadable,
+                Block::Holes => is_merged || self.has_lost(data) && read == TagRead::Unreadable,
+                _ => false,
+            }
+        };
+        recovery.scanned.iter().any(|data| self.map().data(lbn) == Some(data.seg) && is_gone(data))
+    }
+
+    /// True if what cannot be read in a data block was there. In a primary block a cut may have hit a page that was
+    /// programmed into a gap, where nothing was before.
+    fn has_lost(&self, data: &Scanned) -> bool {
+        data.what == Block::Whole || data.what == Block::Holes && !self.recycler.merger.index.in_place().is_used()
+    }
+
+    /// True if a block has a commit that does not count, and that is newer than the data block.
+    fn is_newer_merge(&self, merged: &Scanned, lbn: Lbn, recovery: &Recovery) -> bool {
+        let is_newer = |tag: Tag| self.map().split(tag.lpn).0 == lbn && tag.seq > recovery.committed[lbn.index()];
+        matches!(merged.what, Block::Undone | Block::Doubtful) && merged.commit().is_some_and(is_newer)
+    }
+
+    /// The data blocks beside a merge whose commit does not count that have a page that cannot be read. If that commit
+    /// has decayed, the data block was superseded, and its erase has begun.
+    pub(super) fn half_gone<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = (Lbn, &'a Scanned)> + 'a {
+        recovery.scanned.iter().filter(|data| data.unreadable() > 0).filter_map(|data| {
+            let Use::Data(lbn) = self.recycler.merger.store.used(data.seg) else { return None };
+            let is_beside = data.what == Block::Whole
+                || data.what == Block::Holes
+                    && recovery.scanned.iter().any(|other| self.is_newer_merge(other, lbn, recovery));
+            is_beside.then_some((lbn, data))
+        })
     }
 
     /// Takes the primary blocks of logical blocks without a commit for their data blocks.
@@ -197,11 +230,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
             // Without its first page nothing says whether a merge filled it.
-            let has_commit = matches!(scanned.tags.last(), Some(TagRead::Tag(tag)) if tag.role.is_commit());
-            let is_data = scanned.is_merge() || has_commit;
-            // In a primary block a cut may have hit a page that was programmed into a gap, where nothing was before.
-            let may_lose = scanned.what == Block::Whole
-                || scanned.what == Block::Holes && !self.recycler.merger.index.in_place().is_used();
+            let is_data = scanned.is_merge() || scanned.commit().is_some();
+            let may_lose = self.has_lost(scanned);
             let programmed = scanned.programmed();
             // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.
             let settled =
@@ -242,7 +272,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                 } else {
                     let is_copied = yields && self.map().is_mapped(copy.lpn);
                     let is_newer = copy.seq > recovery.committed[lbn.index()];
-                    (is_newer || is_data && self.is_gone(lbn, offset, recovery)) && !is_copied
+                    (is_newer || is_data && self.is_gone(lbn, offset, scanned, recovery)) && !is_copied
                 };
                 if counts {
                     copies.push(copy);

@@ -372,8 +372,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// merge has decayed, and has all that fades in the data block (Spec B13.1).
     fn is_beside_erasure(&self, merged: &Scanned, recovery: &Recovery) -> bool {
         let Some(lbn) = merged.lbns(self.map()).next().filter(|_| merged.what == Block::Undone) else { return false };
-        let mut whole = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
-        whole.any(|data| self.map().data(lbn) == Some(data.seg) && data.unreadable() > 0)
+        self.half_gone(recovery).any(|(data_of, _)| data_of == lbn)
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the

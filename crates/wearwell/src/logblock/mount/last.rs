@@ -175,11 +175,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Notes the pages of blocks whose erase may have begun: cut, it may leave any page for a while.
     pub(super) fn find_half_erased(&self, recovery: &mut Recovery) {
         // Spec B12.5.
-        let begun = recovery.scanned.iter().filter(|scanned| {
-            // Beside it is a merge whose commit does not count. If that has decayed, this was superseded, and erased.
-            let is_half_gone = scanned.what == Block::Whole && scanned.unreadable() > 0;
-            is_half_gone || scanned.is_headless() || scanned.is_erased_in_part()
-        });
+        let begun = recovery.scanned.iter().filter(|scanned| scanned.is_headless() || scanned.is_erased_in_part());
+        let begun = begun.chain(self.half_gone(recovery).map(|(_, data)| data));
         let pages: Vec<Ppn> =
             begun.flat_map(|scanned| (0..self.shape().pages).map(|page| self.page_in(scanned.seg, page))).collect();
         recovery.fragile.extend(pages);

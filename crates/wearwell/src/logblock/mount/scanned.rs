@@ -33,6 +33,14 @@ impl Scanned {
         })
     }
 
+    /// The tag of a commit in its last page.
+    pub(super) fn commit(&self) -> Option<Tag> {
+        match self.tags.last() {
+            Some(TagRead::Tag(tag)) if tag.role.is_commit() => Some(*tag),
+            _ => None,
+        }
+    }
+
     /// True if a merge filled the block.
     pub(super) fn is_merge(&self) -> bool {
         matches!(self.tags.first(), Some(TagRead::Tag(tag)) if tag.role == Role::MergeHead)
