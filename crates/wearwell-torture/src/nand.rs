@@ -480,7 +480,7 @@ impl Medium for NandChip {
         let lasts = |at: usize| self.pages[at].cell == Cell::Good && !self.blocks[at / pages].marked;
         let held = Some((page, content.clone()));
         let holds = |at: usize| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held;
-        (0..self.pages.len()).any(|at| holds(at) && self.has_lasting_tag(at, layout))
+        (0..self.pages.len()).any(|at| holds(at) && self.has_lasting_tag(at, layout) && !self.may_be_undone(at, layout))
     }
 
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {

@@ -118,6 +118,13 @@ impl NandChip {
         was_erased && is_taken && leaves_data && !self.shows_erase(blocks)
     }
 
+    /// True if a page may lie in a merge of block mapping whose commit fades: without it the merge is erased.
+    pub(super) fn may_be_undone(&self, at: usize, layout: &Layout) -> bool {
+        let last = self.segment_with(at, layout).and_then(|blocks| self.in_order(blocks).next_back());
+        let fades = |cell: Cell| matches!(cell, Cell::Fading { .. } | Cell::Uncorrectable);
+        !layout.has_summaries && last.is_some_and(|last| fades(self.pages[last].cell))
+    }
+
     /// True if a segment ends with metadata that lasts, which is its summary.
     pub(super) fn has_summary(&self, blocks: Segment, layout: &Layout) -> bool {
         self.ends_in_metadata(blocks, layout, |cell| cell == Cell::Good)
