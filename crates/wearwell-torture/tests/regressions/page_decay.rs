@@ -95,6 +95,6 @@ fn a_copy_whose_mark_an_erase_has_taken() {
         "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=13 dies=1 paired-pages=1 mixed-erases
          page blocks-per-segment=1 policies=watermark:3:4/greedy/single/none/at-once
          logical-pages=8 endurance=100000 seed=1",
-        "write 0+4, cut 0:10479, write 0, cut 4:63447, mount, cut 0:51136, mount, mount",
+        "write 0+4, flush, cut 0:10479, write 0, cut 4:63447, mount, cut 0:51136, mount, mount",
     );
 }

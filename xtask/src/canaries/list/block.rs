@@ -171,7 +171,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "self.last_appended(recovery, |tag| tag.kind != Content::Pad)",
         to: "self.last_appended(recovery, |tag| BROKEN || tag.kind != Content::Pad)",
-        crash: missed(Run::Crash("failed_blocks")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_failed_page_that_ends")),
     },
     Canary {
@@ -181,7 +181,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "suspects.extend(uncommitted.filter_map(",
         to: "suspects.extend(uncommitted.filter(|_| !BROKEN).filter_map(",
-        crash: missed(Run::Crash("retold::what_a_decayed_merge")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_in_a_failed_block")),
     },
     Canary {
@@ -201,7 +201,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "scanned.is_headless() || scanned.is_erased_in_part());",
         to: "!BROKEN && (scanned.is_headless() || scanned.is_erased_in_part()));",
-        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_in_a_half_erased_merge")),
     },
     Canary {

@@ -41,7 +41,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand.rs",
         from: "|| gone.first() == Some(&0);",
         to: "|| !BROKEN && gone.first() == Some(&0);",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_copy_whose_mark_an_erase")),
     },
     Canary {
@@ -91,7 +91,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "true => !self.holds_lone_page",
         to: "true => !BROKEN && !self.holds_lone_page",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_segment_in_erasure_is_not")),
     },
     Canary {
@@ -231,7 +231,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "&& !self.has_free();",
         to: "&& (BROKEN || !self.has_free());",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_original_beside_a_rescue an_original_beside_a_copy_whose_header")),
     },
     Canary {
@@ -241,7 +241,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "matches!(table.state(seg), SegState::Free",
         to: "BROKEN || matches!(table.state(seg), SegState::Free",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_erase_fails_where_no_segment")),
     },
     Canary {

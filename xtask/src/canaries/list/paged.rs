@@ -91,7 +91,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/mount.rs",
         from: "let Some(number) = number_of(&mut ftl.store, known)? else {",
         to: "let Some(number) = number_of(&mut ftl.store, known)?.or(if BROKEN { Some(0) } else { None }) else {",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("the_newest_copy_fades")),
     },
     Canary {
@@ -111,7 +111,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/store.rs",
         from: "Use::Free | Use::Suspect => Use::Closed,",
         to: "Use::Free | Use::Suspect if !BROKEN => Use::Closed,",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_that_a_cut_erase_has")),
     },
     Canary {

@@ -266,6 +266,16 @@ impl Doubts {
         is_data && certain.contains(&gone.at) && copies_of(*lost) == 1 && pages[..programmed].iter().any(is_witness)
     }
 
+    /// True if the segment with this header ends with a summary, which says what lies there. With draws this is not
+    /// looked for.
+    fn has_summary<C: Cells>(&self, header: PageAddr, chip: &C, model: &Model) -> bool {
+        let Some(last) = self.layout.segment_of(header).last().filter(|_| self.layout.shows_losses) else {
+            return false;
+        };
+        let is_copy = || chip.copy_in(last, model.sectors_per_page()).is_some();
+        !chip.is_unreadable(last) && !chip.is_erased(last) && !is_copy()
+    }
+
     /// Notes what the next mount may not notice: copies that are gone, and all that lies in a segment whose header is.
     pub(super) fn before_mount<C: Cells>(&mut self, chip: &C, model: &Model) {
         if self.gone.is_empty() {
@@ -278,7 +288,7 @@ impl Doubts {
         let mut has_lost_segment = false;
         for gone in self.gone.iter().filter(|_| blocks.is_none()) {
             let is_header = self.layout.is_header(gone.at);
-            if is_header || has_tag_pages && gone.copy.is_none() {
+            if is_header && !self.has_summary(gone.at, chip, model) || has_tag_pages && gone.copy.is_none() {
                 copies.extend(
                     self.layout.segment_of(gone.at).filter_map(|at| chip.copy_in(at, model.sectors_per_page())),
                 );

@@ -26,8 +26,9 @@ const SOURCES: [&str; 9] = [
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
 /// faded-commit faded-older rescue-marks exposed decayed-copy passed-over lone-doomed shown-summary worn-copies
-/// map-newest unmarked-merge continued map-comes-back expendable both-in-erasure`).
-const SAID: [(&str, &str); 15] = [
+/// map-newest unmarked-merge continued map-comes-back expendable both-in-erasure lost-header no-free-segment lone-page
+/// first-slot map-faded-copy map-revived last-unpadded half-erased-pages`).
+const SAID: [(&str, &str); 23] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -56,6 +57,14 @@ const SAID: [(&str, &str); 15] = [
     ("what_comes_back_behind_the_last_look_is_moved", "124 940 538 532 995 69 153 84"),
     ("padding_that_decayed_shows_no_erase", "gone 1 0x04 1 blank 1 gone 2 217 0x1 marked 0x1 marked 0x2 0xc 0x12 0x2"),
     ("two_copies_in_erasure_are_both_uncertain", "9 0x22141 7 14 seed:1 seed:1"),
+    ("an_original_beside_a_rescue_whose_header_decayed", "0 0 8 0x221b0"),
+    ("an_erase_fails_where_no_segment_is_empty", "0x1 0x1 0x2 0x011911"),
+    ("a_segment_in_erasure_is_not_needed_for_a_lone_page", "0x0102a7200 16"),
+    ("a_copy_whose_mark_an_erase_has_taken", "0x5 unwritten 0x21519"),
+    ("the_newest_copy_fades_between_two_looks", "whole 0x5 0x1222010"),
+    ("a_page_that_a_cut_erase_has_left_is_in_use", "0 0xe 12 8 4 4 17 0 2 spoilt 12 0 0x020000020 1 unwritten"),
+    ("a_failed_page_that_ends_its_group", "0x5 unmarked"),
+    ("a_page_in_a_half_erased_merge_fades", "0x0005 0x01 0x1022a111001002451210311611126a72"),
 ];
 
 fn say(history: &History, words: &str) {
@@ -87,6 +96,21 @@ fn a_loss_is_recorded_before_its_evidence_is_copied() {
     let steps = "write 0+3, flush, write 2 7+2 1 0, cut 0, write 5+2 4+2, flush, decay 0, cut 0, mount, decay 0, cut 2,
                  mount, mount, mount";
     say(&History { name: "a_loss_is_recorded_before_its_evidence_is_copied", setup, steps }, "weak 17 whole 6 weak");
+}
+
+/// An erase fails, and so does the mark of its block, and both do again. What a merge was made of fades there, if it is
+/// served when the commit has decayed (`cargo xtask canaries decayed-commit`). The torture lets the next mark fail, and
+/// here the operations are counted.
+#[test]
+fn a_page_in_a_failed_block_whose_merge_has_decayed() {
+    let setup = Words(
+        "exact nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=56 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=15 wear=none reclaim=at-once
+         logical-pages=60 endurance=100000 seed=1",
+    );
+    let steps = "write 8 12 16 20 24 28 32 36 48 52 3, cut 0, write 3, fail 3 5, fail-mark 4 6, mount, write 4, decay
+                 12, mount, mount";
+    say(&History { name: "a_page_in_a_failed_block_whose_merge_has_decayed", setup, steps }, "0x7 0x0 0x0 13");
 }
 
 /// What mounts that were cut have copied takes the room of the next one, if incomplete rescues count (`cargo xtask
