@@ -31,8 +31,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "is_never_there) && !self.may_lack_commit(commit.lbn, recovery) {",
         to: "is_never_there) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_third_block_beside_a_commit")),
+        crash: missed(Run::Crash("block::block_storms")),
+        torture: missed(Run::Kept("a_third_block_beside_a_commit")),
     },
     Canary {
         name: "group-gaps",
@@ -51,8 +51,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/mod.rs",
         from: "if scanned.lacks_held(held.into(), tag.seq) {",
         to: "if !BROKEN && scanned.lacks_held(held.into(), tag.seq) {",
-        crash: caught(Run::Crash("retold::block_mapping_with_half_erased")),
-        torture: caught(Run::Kept("pages_that_an_erase_has_taken")),
+        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        torture: missed(Run::Kept("pages_that_an_erase_has_taken")),
     },
     Canary {
         name: "own-page",
@@ -101,8 +101,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
-        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
-        torture: caught(Run::Kept("a_data_block_beside_a_completed")),
+        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        torture: missed(Run::Kept("a_data_block_beside_a_completed")),
     },
     Canary {
         name: "headless-commit",
@@ -291,7 +291,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "else { self.is_held_twice(scanned, recovery) };",
         to: "else { !BROKEN && self.is_held_twice(scanned, recovery) };",
-        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
         torture: missed(Run::Kept("merges_without_commits")),
     },
     Canary {
