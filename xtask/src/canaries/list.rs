@@ -69,6 +69,7 @@ impl Canary {
 /// later rules came; nothing shows either that the rules can go. Their evidence is what comes closest.
 pub(crate) const UNNOTICED: &[&str] = &[
     "shown-copy",
+    "any-kind",
     "map-torn-rescue",
     "map-stale",
     "map-last-segment",
@@ -76,7 +77,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "held-pages",
     "completed-log",
     "held-twice",
-    "headless-copies",
 ];
 
 const fn caught(run: Run) -> Evidence {

@@ -289,5 +289,15 @@ fn a_page_that_is_gone_from_a_primary_block() {
          reclaim=at-once
          logical-pages=60 endurance=100000 seed=160596708964862668",
         "write 0+3 17, mount, decay 2, mount, cut 4:47748, mount, decay 0, mount",
+/// The head of a log block had decayed. Its other page was moved, and a cut hit the copy. The block was erased for that
+/// copy, which faded while mounts that merged it were cut.
+#[test]
+fn a_headless_block_stays_until_its_copy_lasts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=15 dies=1 paired-pages=1 mixed-erases fading-pairs
+         block blocks-per-segment=1 scheme=log-block recycle=optimal log-blocks=3 wear=static-threshold:2
+         reclaim=at-once logical-pages=13 endurance=100000 seed=11613993875060877793",
+        "write 0+13, cut 0:12784, write 9+4, mount, write 3 2+6 2 3 2, decay 35, shutdown, decay 58 13, mount, cut
+         2:11907, write 1+8, cut 5:58982, mount, cut 5:48700, mount, mount",
     );
 }

@@ -351,8 +351,8 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "|at| !recovery.fragile.contains(at)",
         to: "|at| BROKEN || !recovery.fragile.contains(at)",
-        crash: missed(Run::Crash("block_storms::storms_of_mounts")),
-        torture: missed(Run::Kept("head_and_commit_decayed")),
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_headless_block_stays")),
     },
     Canary {
         name: "torn-blank",

@@ -27,8 +27,8 @@ const SOURCES: [&str; 9] = [
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
 /// faded-commit faded-older rescue-marks exposed decayed-copy passed-over lone-doomed shown-summary worn-copies
 /// map-newest unmarked-merge continued map-comes-back expendable both-in-erasure lost-header no-free-segment lone-page
-/// first-slot map-faded-copy map-revived last-unpadded half-erased-pages`).
-const SAID: [(&str, &str); 23] = [
+/// first-slot map-faded-copy map-revived last-unpadded half-erased-pages headless-copies`).
+const SAID: [(&str, &str); 24] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -65,6 +65,7 @@ const SAID: [(&str, &str); 23] = [
     ("a_page_that_a_cut_erase_has_left_is_in_use", "0 0xe 12 8 4 4 17 0 2 spoilt 12 0 0x020000020 1 unwritten"),
     ("a_failed_page_that_ends_its_group", "0x5 unmarked"),
     ("a_page_in_a_half_erased_merge_fades", "0x0005 0x01 0x1022a111001002451210311611126a72"),
+    ("a_headless_block_stays_until_its_copy_lasts", "0xb 1 7 13 0x9 gone gone"),
 ];
 
 fn say(history: &History, words: &str) {
