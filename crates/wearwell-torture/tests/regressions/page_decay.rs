@@ -98,3 +98,30 @@ fn a_copy_whose_mark_an_erase_has_taken() {
         "write 0+4, flush, cut 0:10479, write 0, cut 4:63447, mount, cut 0:51136, mount, mount",
     );
 }
+
+/// The erase of a segment was cut and left copies of pages that fade, beside others of the same numbers that last. One
+/// that fades counted.
+#[test]
+fn copies_that_an_erase_has_left_give_way() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=7 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/separate-gc/static-threshold:1/at-once
+         logical-pages=3 endurance=100000 seed=17525505291693120306",
+        "write 0+3 0+3, mount, decay 28, cut 5:1546, mount, cut 0:20108, mount, fail 2:7923, cut 0:39049, mount, decay
+         39, fail 0:20799, cut 3:25147, mount, mount, write 2, cut 2:29555, write 1, decay 2, mount",
+    );
+}
+
+/// The erases of all segments of an empty device were cut, one after the other, until one header was left. The next
+/// erase was that of its segment, and the chip was foreign.
+#[test]
+fn the_only_header_of_an_empty_device_stays() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=6 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:1:1/greedy/single/none/at-once
+         logical-pages=4 endurance=100000 seed=1",
+        "cut 0:18310, write 0, cut 0:3020, mount, cut 0:55347 0:65485, mount, cut 1:26093, mount, mount, cut 1:27921
+         1:41953, mount, mount, cut 0:1899 0:54515, mount, mount, cut 0:40914 0:18012, mount, mount, cut 1:37498,
+         mount, mount",
+    );
+}
