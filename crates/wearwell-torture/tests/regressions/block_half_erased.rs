@@ -289,6 +289,9 @@ fn a_page_that_is_gone_from_a_primary_block() {
          reclaim=at-once
          logical-pages=60 endurance=100000 seed=160596708964862668",
         "write 0+3 17, mount, decay 2, mount, cut 4:47748, mount, decay 0, mount",
+    );
+}
+
 /// The head of a log block had decayed. Its other page was moved, and a cut hit the copy. The block was erased for that
 /// copy, which faded while mounts that merged it were cut.
 #[test]
