@@ -304,3 +304,27 @@ fn a_headless_block_stays_until_its_copy_lasts() {
          2:11907, write 1+8, cut 5:58982, mount, cut 5:48700, mount, mount",
     );
 }
+
+/// Block mapping: a page decays between a mount that is cut in an erase and the next one.
+#[test]
+fn a_page_decays_behind_a_mount_cut_in_an_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=8 dies=1 paired-pages=1 mixed-erases fading-pairs
+         block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5 wear=dynamic
+         reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
+        "write 2, mount, cut 4:1769, mount, decay 0, mount",
+    );
+}
+
+/// `primary-replacement`: a page of a merge decayed beside a half-erased block with holes. The merge was undone, and
+/// what the block had left faded.
+#[test]
+fn a_half_erased_block_with_holes() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=17 dies=1 paired-pages=1 mixed-erases block
+         blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=2 wear=swap:1 reclaim=at-once
+         logical-pages=77 endurance=100000 seed=13048956947070429169",
+        "write 19 26 35 47 52 10 64 25 68 46 32 25 66 18 16 22 3 72 1 67 14 31 29 72 27 76 53 27 21 37 28 55 34 1 9 4
+         35 25 69 27, flush, cut 7:10070, mount, decay 32, mount",
+    );
+}

@@ -5,6 +5,7 @@ mod block;
 mod block_cut_mounts;
 mod block_half_erased;
 mod block_media;
+mod open;
 mod page_decay;
 mod page_mounts;
 mod page_room;
