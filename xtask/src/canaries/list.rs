@@ -70,12 +70,12 @@ impl Canary {
 pub(crate) const UNNOTICED: &[&str] = &[
     "shown-copy",
     "any-kind",
+    "expendable",
     "map-torn-rescue",
     "map-stale",
     "map-last-segment",
     "faded-older",
     "held-pages",
-    "completed-log",
     "held-twice",
 ];
 

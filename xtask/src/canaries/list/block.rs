@@ -101,7 +101,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
         torture: missed(Run::Kept("a_data_block_beside_a_completed")),
     },
     Canary {
