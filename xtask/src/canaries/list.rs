@@ -71,12 +71,14 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "shown-copy",
     "any-kind",
     "expendable",
+    "read-first",
+    "both-in-erasure",
+    "passed-over",
     "map-torn-rescue",
     "map-stale",
     "map-last-segment",
     "faded-older",
     "held-pages",
-    "held-twice",
 ];
 
 const fn caught(run: Run) -> Evidence {
