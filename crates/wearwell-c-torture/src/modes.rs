@@ -15,7 +15,7 @@ pub(crate) const MODES: &[Mode] = &[
     Mode { name: "c-paged", targets: &[Target::Paged], ..PLAIN },
     Mode { name: "c-fails", targets: BOTH, failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "c-marks", failing_marks: true, failures: 2, ..PLAIN },
-    Mode { name: "c-decay", decay: Decay::Often, failures: 2, ..PLAIN },
+    Mode { name: "c-decay", decay: Decay::OFTEN, failures: 2, ..PLAIN },
     Mode { name: "c-refresh", refreshes: true, ..PLAIN },
     Mode { name: "c-mixed", temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
     Mode { name: "c-trim", targets: BOTH, discard_percent: 60, ..PLAIN },

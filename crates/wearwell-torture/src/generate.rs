@@ -49,7 +49,7 @@ impl<'a> Generator<'a> {
     /// The history of a seed, for a device.
     pub fn new(mode: &'a Mode, setup: &Setup, mut rng: Rng) -> Self {
         let fills = percent(&mut rng, 70);
-        let is_short = mode.short_histories > 0;
+        let is_short = mode.short_histories > 0 && !mode.worn_in;
         let first = Step::Write { page: 0, count: 3, stream: 0, read_only: false };
         Self {
             mode,
@@ -58,14 +58,14 @@ impl<'a> Generator<'a> {
             hot_percent: pick(&mut rng, &[0, 50, 90]),
             reach: pick(&mut rng, &[6, 40, 400, 0]),
             cycles_left: CYCLES,
-            phase: if is_short && !mode.worn_in {
+            phase: if is_short {
                 Phase::Short { left: rng.u32(3..14) }
             } else if fills || mode.worn_in {
                 Phase::Fill { next_page: 0 }
             } else {
                 Phase::CycleBegins
             },
-            queue: if is_short && !mode.worn_in { [first, Step::Flush].into() } else { VecDeque::new() },
+            queue: if is_short { [first, Step::Flush].into() } else { VecDeque::new() },
             rng,
         }
     }
@@ -101,7 +101,7 @@ impl<'a> Generator<'a> {
             }
             7..=9 => Step::Mount,
             10 if self.mode.failures > 0 => Step::Fail { after: self.rng.u32(..5), draw: self.draw() },
-            11 if self.mode.decay != Decay::Never => Step::Decay { draw: self.rng.u64(..40) },
+            11 if self.mode.decay != Decay::NEVER => Step::Decay { draw: self.rng.u64(..40) },
             _ => write(self.rng.u32(..self.pages - 1), 2),
         };
         self.queue.push_back(step);
@@ -149,12 +149,8 @@ impl<'a> Generator<'a> {
     }
 
     fn command(&mut self, view: View) -> Step {
-        let decays = match self.mode.decay {
-            Decay::Never => false,
-            Decay::Seldom => self.rng.u32(..2000) == 0,
-            Decay::Often => self.rng.u32(..50) == 0,
-        };
-        if decays {
+        let Decay { every_commands, .. } = self.mode.decay;
+        if every_commands > 0 && self.rng.u32(..every_commands) == 0 {
             return Step::Decay { draw: self.draw() };
         }
         if let Some(policies) = self.policies.filter(|_| self.rng.u32(..120) == 0) {
@@ -235,12 +231,8 @@ impl<'a> Generator<'a> {
             self.phase = Phase::Over;
             return;
         }
-        let decay_percent = match self.mode.decay {
-            Decay::Never => 0,
-            Decay::Seldom => 2,
-            Decay::Often => 20,
-        };
-        if decay_percent > 0 && percent(&mut self.rng, decay_percent) {
+        let Decay { mount_percent, .. } = self.mode.decay;
+        if mount_percent > 0 && percent(&mut self.rng, mount_percent) {
             let draw = self.draw();
             self.queue.push_back(Step::Decay { draw });
         }

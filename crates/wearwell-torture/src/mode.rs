@@ -11,13 +11,20 @@ pub struct Temper {
 
 /// How often pages decay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decay {
+pub struct Decay {
+    /// One in so many commands lets a page decay; none if it is 0.
+    pub every_commands: u32,
+    /// Percent of mounts before which a page decays.
+    pub mount_percent: u32,
+}
+
+impl Decay {
     /// Never.
-    Never,
+    pub const NEVER: Self = Self { every_commands: 0, mount_percent: 0 };
     /// Seldom enough that each one matters: what it explains is little.
-    Seldom,
+    pub const SELDOM: Self = Self { every_commands: 2000, mount_percent: 2 };
     /// Often enough that several meet.
-    Often,
+    pub const OFTEN: Self = Self { every_commands: 50, mount_percent: 20 };
 }
 
 /// The kind of device.
@@ -151,7 +158,7 @@ pub const PLAIN: Mode = Mode {
     mount_failures_percent: 0,
     failing_marks: false,
     marks_empty: false,
-    decay: Decay::Never,
+    decay: Decay::NEVER,
     refreshes: false,
     other_errors: false,
     discard_percent: 0,
@@ -226,8 +233,8 @@ pub const MODES: &[Mode] = &[
     Mode { name: "fails", failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "nor-fails", targets: &[Target::NorPage], failures: 3, full_percent: 60, ..PLAIN },
     Mode { name: "block-fails", targets: ALL_BLOCKS, failures: 3, ..PLAIN },
-    Mode { name: "decay", decay: Decay::Often, failures: 2, ..PLAIN },
-    Mode { name: "block-decay", targets: ALL_BLOCKS, decay: Decay::Often, failures: 2, ..PLAIN },
+    Mode { name: "decay", decay: Decay::OFTEN, failures: 2, ..PLAIN },
+    Mode { name: "block-decay", targets: ALL_BLOCKS, decay: Decay::OFTEN, failures: 2, ..PLAIN },
     Mode { name: "refresh", targets: ALL_NAND, refreshes: true, ..PLAIN },
     Mode { name: "marks", targets: ALL_NAND, failing_marks: true, failures: 2, ..PLAIN },
     Mode { name: "multi", targets: ALL_NAND, striped: true, failures: 3, full_percent: 80, ..PLAIN },
@@ -239,14 +246,14 @@ pub const MODES: &[Mode] = &[
     Mode { name: "marked", targets: MARKED, marks_empty: true, cut_percent: 10, ..PLAIN },
     Mode { name: "policies", targets: POLICIES, choices: LATER, failures: 2, full_percent: 60, ..PLAIN },
     Mode { name: "paged-mixed", targets: &[Target::Paged], temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
-    Mode { name: "paged-decay", targets: &[Target::Paged], decay: Decay::Often, failures: 2, ..PLAIN },
+    Mode { name: "paged-decay", targets: &[Target::Paged], decay: Decay::OFTEN, failures: 2, ..PLAIN },
     Mode { name: "mixed-fails", failures: 3, full_percent: 60, temper: Temper { mixed_erases: true, ..MILD }, ..PLAIN },
-    Mode { name: "short", targets: SHORT, short_histories: 200, decay: Decay::Often, failures: 1, ..PLAIN },
+    Mode { name: "short", targets: SHORT, short_histories: 200, decay: Decay::OFTEN, failures: 1, ..PLAIN },
     Mode { name: "block-short", targets: ALL_BLOCKS, short_histories: 200, failures: 1, ..PLAIN },
     Mode {
         name: "mixed-decay",
         targets: SHORT,
-        decay: Decay::Often,
+        decay: Decay::OFTEN,
         failures: 2,
         full_percent: 60,
         temper: Temper { mixed_erases: true, ..MILD },
@@ -255,7 +262,7 @@ pub const MODES: &[Mode] = &[
     Mode {
         name: "seldom-decay",
         targets: FULL,
-        decay: Decay::Seldom,
+        decay: Decay::SELDOM,
         failures: 1,
         full_percent: 80,
         temper: Temper { mixed_erases: true, fading_pairs: true },
@@ -266,7 +273,7 @@ pub const MODES: &[Mode] = &[
         targets: WORN_IN,
         worn_in: true,
         short_histories: 100,
-        decay: Decay::Often,
+        decay: Decay::OFTEN,
         failures: 1,
         ..PLAIN
     },
@@ -275,7 +282,7 @@ pub const MODES: &[Mode] = &[
         targets: ALL_BLOCKS,
         worn_in: true,
         short_histories: 100,
-        decay: Decay::Often,
+        decay: Decay::OFTEN,
         failures: 1,
         ..PLAIN
     },

@@ -61,7 +61,7 @@ fn every_mode_does_what_it_is_there_for() {
             faults += record.tally.faults;
             mounts += record.tally.mounts;
         }
-        let decays = mode.decay != Decay::Never;
+        let decays = mode.decay != Decay::NEVER;
         let injects = mode.failures > 0 || decays || mode.refreshes || mode.other_errors || mode.marks_empty;
         assert_eq!(faults > 0, injects, "{}", mode.name);
         assert!(mounts > 10, "{}", mode.name);

@@ -110,12 +110,15 @@ impl NandChip {
     /// True if a cut erase has taken the first slot of a segment, which held no data, and left data behind it, and
     /// nothing shows that erase.
     pub(super) fn has_lost_mark(&self, blocks: Segment, layout: &Layout) -> bool {
+        // Of few segments an erase was cut, and this is asked before each mount.
+        if !blocks.iter().any(|block| self.blocks[block].weak) {
+            return false;
+        }
         let in_order: Vec<usize> = self.in_order(blocks).collect();
         let is_data = |page: usize| self.owner_of(page, layout.sectors_per_page).is_some();
-        let was_erased = blocks.iter().any(|block| self.blocks[block].weak);
         let is_taken = self.pages[in_order[1]].cell == Cell::Uncorrectable && !is_data(in_order[1]);
         let leaves_data = in_order[2..].iter().any(|&page| self.pages[page].cell.is_readable() && is_data(page));
-        was_erased && is_taken && leaves_data && !self.shows_erase(blocks)
+        is_taken && leaves_data && !self.shows_erase(blocks)
     }
 
     /// True if a page may lie in a merge of block mapping whose commit fades: without it the merge is erased.

@@ -34,7 +34,7 @@ fn command(rng: &mut Rng, pages: u32) -> Command {
     let page = rng.below(pages);
     match rng.below(8) {
         0..=1 => Command::Discard { page, count: (1 + rng.below(4)).min(pages - page) },
-        2 => Command::Clean,
+        2 => Command::Clean(4),
         _ => Command::Write { page: page / (1 + rng.below(3)), stream: 0 },
     }
 }

@@ -56,9 +56,8 @@ pub(crate) enum Command {
         count: u32,
     },
     Flush,
-    Clean,
-    /// As `Clean`, but so many pages.
-    CleanPages(u32),
+    /// Moves so many pages at most.
+    Clean(u32),
     Shutdown,
 }
 
@@ -70,7 +69,7 @@ impl Command {
         match rng.below(40) {
             0..=2 => Self::Flush,
             3..=5 => Self::Discard { page, count: (1 + rng.below(6)).min(pages - page) },
-            6 => Self::Clean,
+            6 => Self::Clean(4),
             7..=12 if sectors_per_page > 1 => {
                 let first = rng.below(sectors_per_page);
                 Self::WritePart { page, first, count: 1 + rng.below(sectors_per_page - first) }
@@ -128,8 +127,7 @@ impl Model {
                 self.held.flushed(self.seq);
                 Ok(())
             }
-            Command::Clean => ftl.clean(4).map(|_| ()),
-            Command::CleanPages(pages) => ftl.clean(pages).map(|_| ()),
+            Command::Clean(pages) => ftl.clean(pages).map(|_| ()),
             Command::Shutdown => {
                 ftl.shutdown()?;
                 self.held.flushed(self.seq);

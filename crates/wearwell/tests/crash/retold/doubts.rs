@@ -232,7 +232,7 @@ impl Doubts {
             | Command::WriteHinted { page, count, .. }
             | Command::Discard { page, count } => (page, count),
             Command::Flush | Command::Shutdown => return self.flushed(model),
-            Command::WritePart { .. } | Command::Clean | Command::CleanPages(_) => return,
+            Command::WritePart { .. } | Command::Clean(_) => return,
         };
         self.pages[page as usize..][..count as usize].iter_mut().for_each(|doubt| doubt.is_given = true);
     }

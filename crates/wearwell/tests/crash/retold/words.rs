@@ -62,9 +62,9 @@ pub(super) fn steps(text: &str, per_page: u32, is_exact: bool) -> Vec<Step> {
             "flush" => found.push(Step::Do(Command::Flush)),
             "shutdown" => found.push(Step::Do(Command::Shutdown)),
             "clean" if is_exact => {
-                found.extend(spans.into_iter().map(|text| Step::Do(Command::CleanPages(span(text).0))));
+                found.extend(spans.into_iter().map(|text| Step::Do(Command::Clean(span(text).0))));
             }
-            "clean" => found.push(Step::Do(Command::Clean)),
+            "clean" => found.push(Step::Do(Command::Clean(4))),
             "write" if is_exact => found.extend(spans.into_iter().map(|text| {
                 let (page, count, stream) = span(text);
                 let mut hint = if text.ends_with('!') { WriteHint::read_only() } else { WriteHint::NONE };
