@@ -414,14 +414,9 @@ impl Medium for NandChip {
         let held: Option<(u32, Content)> = self.owner_of(page, layout.sectors_per_page);
         let ends_block = (page as u32 + 1).is_multiple_of(self.geometry.pages_per_block);
         let segment = self.segment_with(page, layout);
-        let mut gone = segment.map_or_else(Vec::new, |blocks| self.gone_with_copies(blocks, layout));
-        let Some((page, content)) = held else {
-            gone.append(&mut self.gone_with_tags(segment, layout));
-            return gone;
-        };
+        let Some((page, content)) = held else { return self.gone_with_tags(segment, layout) };
         let is_filled_last = segment.is_some_and(|blocks| blocks.iter().any(|block| Some(block) == self.filled_last));
-        gone.push(Decayed::Data { page, content, ends_block, is_filled_last });
-        gone
+        vec![Decayed::Data { page, content, ends_block, is_filled_last }]
     }
 
     fn mark_empty(&mut self, draw: u64, layout: &Layout) -> bool {

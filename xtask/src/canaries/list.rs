@@ -74,7 +74,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "read-first",
     "both-in-erasure",
     "passed-over",
-    "map-torn-rescue",
     "map-stale",
     "map-last-segment",
     "faded-older",

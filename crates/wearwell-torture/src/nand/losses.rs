@@ -21,26 +21,6 @@ impl NandChip {
         gone
     }
 
-    /// All copies of a mount in a segment, if neither the last one can be read nor anything behind it that will last.
-    /// So nothing shows that they are complete.
-    pub(super) fn gone_with_copies(&self, blocks: Segment, layout: &Layout) -> Vec<Decayed> {
-        let in_order: Vec<usize> = self.in_order(blocks).collect();
-        // What was there before the last erase is none.
-        let is_erased = |page: usize| self.pages[page].cell.reads_as_erased();
-        let owner = |page: usize| self.owner_of(page, layout.sectors_per_page).filter(|_| !is_erased(page));
-        let Some(last) = in_order.iter().rposition(|&page| owner(page).is_some()) else { return Vec::new() };
-        // The mark is the first slot.
-        let is_marked = layout.has_counted_copies && owner(in_order[1]).is_none();
-        let is_ended = in_order[last..].iter().any(|&page| self.pages[page].cell == Cell::Good);
-        if !is_marked || is_ended {
-            return Vec::new();
-        }
-        let copies = in_order.into_iter().filter_map(owner);
-        copies
-            .map(|(page, content)| Decayed::Data { page, content, ends_block: false, is_filled_last: false })
-            .collect()
-    }
-
     /// Lost copies that a mount may not notice: see [`Medium::unsure`](crate::medium::Medium::unsure).
     pub(super) fn lost_unnoticed(&self, layout: &Layout) -> Vec<Unsure> {
         let pages = self.geometry.pages_per_block as usize;

@@ -75,31 +75,6 @@ fn an_older_page_behind_three_that_decay() {
     );
 }
 
-/// With the map on flash: a cut hits the padding behind the copies of a mount, and the last of them decays. So they
-/// seem not to be complete, though what they were made from is erased.
-#[test]
-fn a_flushed_page_behind_pages_that_decay_and_cut_mounts() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=16 blocks=34 dies=1 paired-pages=1
-         paged blocks-per-segment=1 cache-entries=8
-         logical-pages=266 endurance=100 seed=200355781157960197",
-        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
-         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
-         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
-         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
-         162 163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188
-         189 190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 209 210 211 212 213 214 215
-         216 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242
-         243 244 245 246 247 248 249 250 251 252 253 254 255 256 257 258 259 260 261 262 263 264 265 70 98, cut
-         6:36515, write 21+8, mount, write 1 29 146 51 57 28 230 18 247 35, mount, write 21 29 32 24 21 185, discard
-         54+2, write 35 136 175 30 8 33 256 47 16+7 30+8 244 242 225 9 111 5 8 175 29 43 167+6, discard 126+3, write
-         121, decay 42869, write 189 27 28 76 210 200 218, cut 1:32500, write 5, mount, write 34, decay 7, write 40 9
-         1 50+3 5 4 31 44 35 96 41 10 29, decay 7, clean 2, write 117, cut 6:45517, write 35, fail 18:482, cut
-         35:29605, mount, decay 45364, cut 1:14769, mount, decay 23798 46905, mount",
-    );
-}
-
 /// The newest version of a page decays, and the erase of the segment with the version before was cut so that nothing
 /// shows it. What is left may fade: the table of promises says so.
 #[test]

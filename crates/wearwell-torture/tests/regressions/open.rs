@@ -3,21 +3,6 @@
 
 use super::assert_holds;
 
-/// The map on flash, without decay: four mounts in a row are cut in the padding of a rescue, and the next one in the
-/// erase of what is left of one. No segment is empty for another copy, so what that erase has left is believed, and
-/// fades.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn mounts_that_are_cut_use_up_the_empty_segments() {
-    assert_holds(
-        "nand page-bytes=2048 spare-bytes=64 pages-per-block=6 blocks=16 dies=2 paired-pages=1 mixed-erases paged
-         blocks-per-segment=1 cache-entries=2 logical-pages=4 endurance=100000 seed=2215308910429334808",
-        "write 2 1 2, part 9+4@1, write 1 0 0 2 2 0+2 3 3 3 0 3 1 0 2 2 0 0 3 1 2 3 1, part 9, write 3 3 0 0 0 1 2,
-         discard 12+4, flush, part 9, write 3 2 1, part 9+4 14 10+4@2, write 0, cut 27:54584, mount, cut 5:30892,
-         mount, cut 5:18564, mount, cut 5:38389, mount, cut 0:63986, mount, mount, cut 5:59144, write 2, mount",
-    );
-}
-
 /// Page mapping: the erase of a victim is cut so that nothing shows it, and the only other copy of one of its pages
 /// decays. So the victim seems to be needed, and another page is served there, though its copy lasts.
 #[test]

@@ -55,6 +55,20 @@ fn what_an_erase_has_left_of_a_rescue_is_copied() {
     );
 }
 
+/// Nothing decays. Four mounts in a row were cut in the padding of a rescue, and each copied once more what the one
+/// before it had copied, to an empty segment. The erase of the last one was cut, and no segment was empty for another
+/// copy. So what that erase had left was believed, and faded.
+#[test]
+fn mounts_that_are_cut_use_up_the_empty_segments() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=6 blocks=16 dies=2 paired-pages=1 mixed-erases paged
+         blocks-per-segment=1 cache-entries=2 logical-pages=4 endurance=100000 seed=2215308910429334808",
+        "write 2 1 2, part 9+4@1, write 1 0 0 2 2 0+2 3 3 3 0 3 1 0 2 2 0 0 3 1 2 3 1, part 9, write 3 3 0 0 0 1 2,
+         discard 12+4, flush, part 9, write 3 2 1, part 9+4 14 10+4@2, write 0, cut 27:54584, mount, cut 5:30892,
+         mount, cut 5:18564, mount, cut 5:38389, mount, cut 0:63986, mount, mount, cut 5:59144, write 2, mount",
+    );
+}
+
 /// A translation page decayed behind a cut. What it had did not fit a cache of three entries, so the mount was refused.
 #[test]
 fn a_translation_page_that_decayed_behind_a_cut() {
@@ -188,6 +202,30 @@ fn a_page_that_a_mount_copied_decays() {
          38+9, write 22 14 87, discard 204+7, cut 11:29170, write 19+8, mount, write 12 1, cut 7:64605, write 16+3,
          cut 0:52102, mount, mount, write 6 82 6 24, part 159+2, write 30 15, discard 180+9, write 7 12 2 5 18+6,
          decay 25433, part 11+2@2, verify",
+    );
+}
+
+/// The same, and what the other copies were made from was erased. The model allowed that they are lost.
+#[test]
+fn a_flushed_page_behind_pages_that_decay_and_cut_mounts() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=16 blocks=34 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=8
+         logical-pages=266 endurance=100 seed=200355781157960197",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         162 163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188
+         189 190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 209 210 211 212 213 214 215
+         216 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242
+         243 244 245 246 247 248 249 250 251 252 253 254 255 256 257 258 259 260 261 262 263 264 265 70 98, cut
+         6:36515, write 21+8, mount, write 1 29 146 51 57 28 230 18 247 35, mount, write 21 29 32 24 21 185, discard
+         54+2, write 35 136 175 30 8 33 256 47 16+7 30+8 244 242 225 9 111 5 8 175 29 43 167+6, discard 126+3, write
+         121, decay 42869, write 189 27 28 76 210 200 218, cut 1:32500, write 5, mount, write 34, decay 7, write 40 9
+         1 50+3 5 4 31 44 35 96 41 10 29, decay 7, clean 2, write 117, cut 6:45517, write 35, fail 18:482, cut
+         35:29605, mount, decay 45364, cut 1:14769, mount, decay 23798 46905, mount",
     );
 }
 

@@ -24,7 +24,7 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::halt::Halt;
 use super::map::{LOST, is_place, number_of};
-use super::store::{Store, Stream, is_doubted, is_void};
+use super::store::{Store, Stream};
 use super::table::{SegSet, Use};
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
@@ -240,12 +240,13 @@ impl<N: Nand> PagedFtl<N> {
         if has_pages && !scan.sealed {
             found.unsealed.insert(seg);
         }
-        if is_void(scan) || !has_pages {
+        if scan.is_void() || !has_pages {
             self.store.set_use(seg, Use::Suspect);
             return Ok(());
         }
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
-        self.store.set_use(seg, if is_doubted(scan) { Use::Doubted } else { Use::Closed });
+        // Spec M13.
+        self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
         Ok(())
     }
 

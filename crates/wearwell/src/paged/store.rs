@@ -8,7 +8,7 @@ use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
 use crate::page::MountError;
-use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
+use crate::page::log::{Kind, Log, MapLog, Tag};
 use crate::stats::Stats;
 
 /// What a segment is opened for. Each stream has at most one open segment.
@@ -38,32 +38,6 @@ impl Stream {
 
 /// Programs and erases that may fail one after the other, if there are enough segments.
 const MOST_FAILURES: u32 = 4;
-
-/// True if nothing in a segment counts, because what a mount has begun to copy to it is not complete (Spec M3).
-pub(super) fn is_void(scan: &SegmentScan) -> bool {
-    scan.is_void() || !scan.sealed && lacks_copies(scan)
-}
-
-/// The slot behind the last copy of a rescue, as its mark has it, or 0.
-fn end_of_copies(scan: &SegmentScan) -> u32 {
-    let mark = scan.tags.first().and_then(Option::as_ref).filter(|tag| tag.kind == Kind::RescueMark);
-    mark.map_or(0, |mark| mark.lpn.0)
-}
-
-/// True if neither the last copy can be read nor the one slot behind it that was programmed, which a cut may have hit.
-/// A cut erase may leave pages that cannot be read where none were programmed.
-fn lacks_copies(scan: &SegmentScan) -> bool {
-    let end = end_of_copies(scan);
-    scan.suspect_from == end && end > 0 && scan.gone.ends_with(&[end - 1, end])
-}
-
-/// True if a segment is to be copied once more: an erase may have left it of a rescue that never ended, or what shows
-/// that the rescue had ended may fade, because a cut has hit it.
-pub(super) fn is_doubted(scan: &SegmentScan) -> bool {
-    // Spec M13.
-    let end = end_of_copies(scan);
-    scan.doubts_end || !scan.sealed && end > 0 && scan.suspect_from <= end
-}
 
 /// The open segment of a stream.
 #[derive(Debug, Clone, Copy)]
@@ -506,8 +480,8 @@ impl<N: Nand> Store<N> {
     /// Pads it up to its end, and once more. Now it counts, and goes on as any other.
     pub(super) fn end_whole(&mut self) -> Result<(), ErrorKind> {
         let Some((stream, end)) = self.whole else { return Ok(()) };
-        // One slot more than its end, so that no cut can have hit the last copy; and another one, so that something
-        // lasts that shows this if the last copy decays. A full segment has its summary there.
+        // One slot more than its end, so that no cut can have hit the last copy; and another one, so that this shows
+        // even if one of the two decays. A full segment has its summary there.
         while self.open[stream as usize].is_some_and(|open| open.next <= end + 1) {
             self.pad(stream)?;
         }
