@@ -10,6 +10,7 @@ mod page_decay;
 mod page_mounts;
 mod page_room;
 mod paged;
+mod paged_decay;
 
 use wearwell_torture::text::read_history;
 use wearwell_torture::{mode, replay, torture};

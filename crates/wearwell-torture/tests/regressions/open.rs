@@ -30,20 +30,6 @@ fn three_pages_that_decay_and_two_cut_writes() {
     );
 }
 
-/// The map on flash: pages decay between writes that are cut, on stripes of four blocks.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn many_pages_decay_between_cut_writes() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=144 dies=4 paired-pages=1 any-order mixed-erases
-         paged blocks-per-segment=4 cache-entries=2 logical-pages=6 endurance=100000 seed=14697750483675032649",
-        "write 0 1 2 3 4 5 0 0 0 0, mount, write 0 0 0 0 0, cut 1:48632, write 0+6, decay 21675, mount, cut 2:21621,
-         write 0, decay 4 0 0, mount, decay 48271, cut 0:45856, write 0, decay 39640, mount, decay 5, fail 0:62564,
-         cut 5:25636, write 0, decay 0 3 18525, mount, write 0, cut 0:54596, write 0, decay 3, mount, cut 2:45120,
-         write 0, decay 1 1 34307, mount, mount, mount",
-    );
-}
-
 /// The map on flash: four pages decay around two shutdowns, and a page that one of them has recorded is zeros.
 #[test]
 #[ignore = "open: flushed data is lost"]

@@ -19,7 +19,7 @@ use crate::page::log::{Kind, Tag};
 const WEAR_SPREAD: u32 = 6;
 
 /// Free segments beyond those held back: the host may open one if two are there, so that one is left for copies.
-const FREE_FOR_HOST: u32 = 2;
+pub(super) const FREE_FOR_HOST: u32 = 2;
 
 /// Free segments with which segments can be emptied.
 pub(super) const FREE_TO_CLEAN: u32 = HELD_SEGMENTS + 1;
@@ -69,7 +69,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Free segments beyond those that are held back.
-    fn spare_segments(&self) -> u32 {
+    pub(super) fn spare_segments(&self) -> u32 {
         // Failures may have used up some of those that are held back.
         self.store.free_for_data().saturating_sub(self.store.held())
     }

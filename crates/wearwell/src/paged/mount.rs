@@ -371,7 +371,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Counts the valid pages, and revives the segments that they lie in. True if there was one.
     fn count_pages(&mut self) -> Result<bool, Halt> {
-        let Self { map, store, .. } = self;
+        let Self { map, store, fading, .. } = self;
         let mut has_revived = false;
         for part in 0..store.plan.parts {
             let at = map.place_of(part);
@@ -389,8 +389,10 @@ impl<N: Nand> PagedFtl<N> {
                 }
                 if store.is_in_use(at) {
                     store.gain(at);
-                } else {
-                    has_revived |= store.revive(at, lpn)?;
+                } else if store.revive(at, lpn)? {
+                    // It may be that a newer copy has decayed, and that the erase of this one was cut.
+                    *fading = Some(store.segment_of(at));
+                    has_revived = true;
                 }
             }
         }

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use wearwell_flash::{ErrorKind, Nand};
 
 use super::PagedFtl;
-use super::cleaner::FREE_TO_CLEAN;
+use super::cleaner::{FREE_FOR_HOST, FREE_TO_CLEAN};
 use super::halt::Halt;
 use super::map::is_place;
 use super::mount::{Latest, Page};
@@ -63,6 +63,10 @@ impl<N: Nand> PagedFtl<N> {
         }
         self.write_lost()?;
         self.erase_void(unsealed)?;
+        // Spec M15.
+        if self.fading.is_some() && self.spare_segments() >= FREE_FOR_HOST {
+            self.clean_in_background(u32::MAX)?;
+        }
         Ok((u32::from(suspect.is_some()), false))
     }
 

@@ -115,6 +115,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("what_is_passed_over_in_a_revived")),
     },
     Canary {
+        name: "map-emptied",
+        rule: "M15",
+        broken: "what a mount revives is served where it is",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "if self.fading.is_some() && self",
+        to: "if !BROKEN && self.fading.is_some() && self",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("many_pages_decay_between")),
+    },
+    Canary {
         name: "map-suspects",
         rule: "M5",
         broken: "no page is suspect",

@@ -1,0 +1,17 @@
+//! The map on flash, where pages decay.
+
+use super::assert_holds;
+
+/// The newest copy of a page decayed, and the erase of the segment with the copy before it was cut. That copy was served,
+/// since a translation page names it, and faded behind three mounts.
+#[test]
+fn many_pages_decay_between_cut_writes() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=144 dies=4 paired-pages=1 any-order mixed-erases
+         paged blocks-per-segment=4 cache-entries=2 logical-pages=6 endurance=100000 seed=14697750483675032649",
+        "write 0 1 2 3 4 5 0 0 0 0, mount, write 0 0 0 0 0, cut 1:48632, write 0+6, decay 21675, mount, cut 2:21621,
+         write 0, decay 4 0 0, mount, decay 48271, cut 0:45856, write 0, decay 39640, mount, decay 5, fail 0:62564,
+         cut 5:25636, write 0, decay 0 3 18525, mount, write 0, cut 0:54596, write 0, decay 3, mount, cut 2:45120,
+         write 0, decay 1 1 34307, mount, mount, mount",
+    );
+}
