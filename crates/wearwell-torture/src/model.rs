@@ -170,6 +170,8 @@ pub struct Model {
     pub has_failed: bool,
     /// Metadata has decayed.
     has_lost_records: bool,
+    /// A copy of a page has decayed.
+    has_lost_copies: bool,
     /// Pages that were found unreadable or older, with an explanation.
     pub explained: u64,
 }
@@ -204,6 +206,7 @@ impl Model {
             has_gaps: false,
             has_failed: false,
             has_lost_records: false,
+            has_lost_copies: false,
             explained: 0,
         }
     }
@@ -228,7 +231,9 @@ impl Model {
         // What comes back may be a copy that has decayed.
         let is_lost =
             |page: &Page| page.newest_decayed || page.has_faded() || self.comes_back(page) && page.has_decayed;
-        self.pages.get(page as usize).is_some_and(is_lost)
+        // A copy that is gone may have been of any page of a translation page that is gone, too.
+        let is_doubted = self.map_on_flash && self.has_lost_records && self.has_lost_copies;
+        self.pages.get(page as usize).is_some_and(|page| is_lost(page) || is_doubted && page.may_be_blank())
     }
 
     /// True if what a page held before may be there again while the device is on: its translation page was lost.
@@ -243,6 +248,7 @@ impl Model {
         let had_gaps = std::mem::replace(&mut self.has_gaps, true);
         match what {
             Decayed::Data { page: number, content, ends_block, is_filled_last } => {
+                self.has_lost_copies = true;
                 if let Some(page) = self.pages.get_mut(*number as usize) {
                     page.decay(content);
                 }

@@ -30,17 +30,6 @@ fn three_pages_that_decay_and_two_cut_writes() {
     );
 }
 
-/// The map on flash: four pages decay around two shutdowns, and a page that one of them has recorded is zeros.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn four_pages_decay_around_two_shutdowns() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=17 dies=1 paired-pages=1 paged
-         blocks-per-segment=1 cache-entries=40 logical-pages=12 endurance=100000 seed=1625618434727208454",
-        "write 0+12, decay 0, shutdown, decay 49 6, shutdown, decay 1, mount",
-    );
-}
-
 /// `fast`: a page decays while the device is on, and a flush and a mount behind it are cut.
 #[test]
 #[ignore = "open: flushed data is lost"]

@@ -15,3 +15,14 @@ fn many_pages_decay_between_cut_writes() {
          write 0, decay 1 1 34307, mount, mount, mount",
     );
 }
+
+/// A translation page decayed between two shutdowns, and so did a page of data, with the summary and the header of its
+/// segment. The translation page was made anew without that page, which read as zeros.
+#[test]
+fn four_pages_decay_around_two_shutdowns() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=17 dies=1 paired-pages=1 paged
+         blocks-per-segment=1 cache-entries=40 logical-pages=12 endurance=100000 seed=1625618434727208454",
+        "write 0+12, decay 0, shutdown, decay 49 6, shutdown, decay 1, mount",
+    );
+}

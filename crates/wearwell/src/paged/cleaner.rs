@@ -293,9 +293,10 @@ impl<N: Nand> PagedFtl<N> {
     /// Finds what still counts in a victim whose tags do not show it: pages whose tags cannot be read are lost.
     #[cold]
     fn find_rest(&mut self, victim: Seg) -> Result<(), Halt> {
-        // Translation pages that the victim holds are written anew, which moves them elsewhere.
+        // Translation pages that the victim holds are written anew, which moves them elsewhere. So are those that were
+        // made anew: what is gone in the victim shows that their pages may be lost.
         for part in 0..self.store.plan.parts {
-            if self.store.is_in(self.map.place_of(part), victim) {
+            if self.store.is_in(self.map.place_of(part), victim) || self.map.is_lost(part, &mut self.store)? {
                 self.map.merge(part, &mut self.store)?;
             }
         }

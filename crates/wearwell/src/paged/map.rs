@@ -214,6 +214,16 @@ impl Map {
         Ok(())
     }
 
+    /// True if a part was gathered, and is not written yet.
+    pub(super) fn is_lost<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, ErrorKind> {
+        Ok(self.gathered_parts > 0 && self.place_of(part).is_some() && !self.holds_part(part, store)?)
+    }
+
+    pub(super) fn holds_part<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, ErrorKind> {
+        let (at, page) = (self.place_of(part), self.page_of(part));
+        Ok(is_place(at) && store.log.holds(at, page, self.lend())?)
+    }
+
     /// Where a page lies: a place, none, or [`LOST`].
     pub(super) fn lookup<N: Nand>(&mut self, lpn: Lpn, store: &mut Store<N>) -> Result<Ppn, Halt> {
         if let Some(at) = self.cache.get(lpn) {
@@ -236,7 +246,7 @@ impl Map {
     fn has_gathered<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, Halt> {
         // Spec M7.
         self.page.fill(0xFF);
-        let covered = self.covered(part);
+        let (covered, mut has_gaps) = (self.covered(part), false);
         for seg in store.table.all() {
             if !store.table.is_in_use(seg) {
                 continue;
@@ -244,7 +254,7 @@ impl Map {
             // Each tag is searched from the beginning, because `number_of` uses the log's page, too. A list would take
             // memory.
             let mut from = 0;
-            while let Some((slot, tag)) = next_in(seg, from, &covered, store)? {
+            while let Some((slot, tag)) = next_in(seg, from, &covered, &mut has_gaps, store)? {
                 from = slot + 1;
                 if tag.seq >= self.suspect_from {
                     continue;
@@ -260,15 +270,23 @@ impl Map {
                 }
             }
         }
+        // What is gone may be any page of which there is no copy.
+        for lpn in covered.map(Lpn).filter(|_| has_gaps) {
+            if !self.entry(lpn).is_some() {
+                self.set_entry(lpn, LOST);
+            }
+        }
         Ok(true)
     }
 }
 
-/// The first page of a segment from slot `from` on that is one of these logical pages.
+/// The first page of a segment from slot `from` on that is one of these logical pages. Notes whether something is gone
+/// in a segment with pages that count.
 fn next_in<N: Nand>(
     seg: Seg,
     from: u32,
     pages: &Range<u32>,
+    has_gaps: &mut bool,
     store: &mut Store<N>,
 ) -> Result<Option<(u32, Tag)>, ErrorKind> {
     let mut next = None;
@@ -276,7 +294,7 @@ fn next_in<N: Nand>(
         let is_wanted = slot >= from && tag.kind == Kind::Data && pages.contains(&tag.lpn.0);
         next = next.or(is_wanted.then_some((slot, *tag)));
     };
-    store.log.each_tag(seg, &mut take)?;
+    *has_gaps |= store.log.each_tag(seg, &mut take)? && store.table.valid(seg) > 0;
     Ok(next)
 }
 

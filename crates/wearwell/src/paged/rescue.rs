@@ -153,7 +153,9 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
     fn renew(&mut self, seg: Seg) -> Result<(), Halt> {
-        let is_here = |ftl: &mut Self, part| Ok(ftl.store.is_in(ftl.map.place_of(part), seg) && ftl.holds_part(part)?);
+        let is_here = |ftl: &mut Self, part| {
+            Ok(ftl.store.is_in(ftl.map.place_of(part), seg) && ftl.map.holds_part(part, &mut ftl.store)?)
+        };
         let is_done = match self.store.table.is_of_map(seg) {
             true => self.write_parts(self.store.table.valid(seg), &is_here, false)?,
             // What cannot be read stays, and would open a segment in each mount.
@@ -341,26 +343,16 @@ impl<N: Nand> PagedFtl<N> {
                     true
                 }
                 Some(_) => false,
-                None => ftl.is_lost(part)?,
+                None => ftl.map.is_lost(part, &mut ftl.store)?,
             };
             Ok(is_first || victims.contains(&ftl.store.segment_of(ftl.map.place_of(part))))
         };
         self.write_parts(pages, &is_moved, cleans)
     }
 
-    /// True if a part was gathered, and is not written yet.
-    fn is_lost(&mut self, part: u32) -> Result<bool, Halt> {
-        let at = self.map.place_of(part);
-        Ok(self.map.gathered_parts > 0 && at.is_some() && !self.holds_part(part)?)
-    }
-
-    fn holds_part(&mut self, part: u32) -> Result<bool, Halt> {
-        let (at, page) = (self.map.place_of(part), self.map.page_of(part));
-        Ok(is_place(at) && self.store.log.holds(at, page, self.map.lend())?)
-    }
-
     fn lost_parts(&mut self) -> Result<u32, Halt> {
-        (0..self.store.plan.parts).try_fold(0, |lost, part| Ok(lost + u32::from(self.is_lost(part)?)))
+        let Self { map, store, .. } = self;
+        (0..store.plan.parts).try_fold(0, |lost, part| Ok(lost + u32::from(map.is_lost(part, store)?)))
     }
 
     /// Writes the wanted parts anew, and with `fills` those with most entries in the cache. False if no segment is

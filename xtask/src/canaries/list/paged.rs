@@ -65,6 +65,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("gathered_entries_are_written")),
     },
     Canary {
+        name: "map-gaps",
+        rule: "M7",
+        broken: "what is gone was no page of a translation page that is made anew",
+        file: "crates/wearwell/src/paged/map.rs",
+        from: ".filter(|_| has_gaps)",
+        to: ".filter(|_| !BROKEN && has_gaps)",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("four_pages_decay_around")),
+    },
+    Canary {
         name: "map-comes-back",
         rule: "M7",
         broken: "what comes back in a victim while it is emptied is erased with it",

@@ -47,8 +47,8 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(())
     }
 
-    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read. If
-    /// summaries take one page, this takes no memory.
+    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read, and that no cut
+    /// can have hit. If summaries take one page, this takes no memory.
     pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, &Tag)) -> Result<bool, ErrorKind> {
         // Such a summary has to be put together in memory before its code can be checked.
         if self.layout.summary_pages > 1 {
@@ -58,7 +58,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
                     take(slot, tag);
                 }
             }
-            return Ok(!scan.gone.is_empty());
+            return Ok(scan.gone.first().is_some_and(|&slot| slot < scan.suspect_from));
         }
         let record = self.record_at(self.address(seg, 1 + self.layout.slots), true)?;
         let bytes = &self.page[..self.layout.payload_bytes as usize];
@@ -73,13 +73,15 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
             // The summary has the tags of all slots, so none is missing.
             return Ok(false);
         }
-        let mut has_gaps = false;
-        self.each_slot(seg, &mut |slot, record| match record {
-            Some(Record::Page(tag)) => take(slot, &tag),
-            Some(_) => {}
-            None => has_gaps = true,
+        let (mut is_gone, mut has_gaps) = (false, false);
+        self.each_slot(seg, &mut |slot, record| {
+            has_gaps |= is_gone;
+            is_gone |= record.is_none();
+            if let Some(Record::Page(tag)) = record {
+                take(slot, &tag);
+            }
         })?;
-        Ok(has_gaps)
+        Ok(has_gaps || is_gone && self.has_begun_summary(seg)?)
     }
 
     /// True if the page at `at` is one of `lpn` and holds `data`.
