@@ -2,8 +2,8 @@
 
 use super::assert_holds;
 
-/// The newest copy of a page decayed, and the erase of the segment with the copy before it was cut. That copy was served,
-/// since a translation page names it, and faded behind three mounts.
+/// The newest copy of a page decayed, and the erase of the segment with the copy before it was cut. That copy was
+/// served, since a translation page names it, and faded behind three mounts.
 #[test]
 fn many_pages_decay_between_cut_writes() {
     assert_holds(

@@ -47,8 +47,8 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(())
     }
 
-    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read, and that no cut
-    /// can have hit. If summaries take one page, this takes no memory.
+    /// Gives `take` the tag of each slot of a segment. True if there are slots whose tag cannot be read, and that no
+    /// cut can have hit. If summaries take one page, this takes no memory.
     pub(crate) fn each_tag(&mut self, seg: Seg, take: &mut dyn FnMut(u32, &Tag)) -> Result<bool, ErrorKind> {
         // Such a summary has to be put together in memory before its code can be checked.
         if self.layout.summary_pages > 1 {
