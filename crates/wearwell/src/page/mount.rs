@@ -312,6 +312,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         self.list_losses()?;
         // Spec P12.
         self.alloc.number_from(self.greatest_seq + 1);
+        let clock = self.alloc.index_mut().clock_mut();
+        if clock.is_timed {
+            // Every host page takes a number.
+            clock.host_pages = self.greatest_seq;
+        }
         self.tell_placement();
         Ok(suspects)
     }
@@ -379,8 +384,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         // The greatest stamp stands for one that is not known (`place_segments`).
         table.enter_in_use(seg, scan.class, opened.unwrap_or(u64::MAX));
         let clock = self.alloc.index_mut().clock_mut();
-        // Every slot may hold a host page, so the clock continues behind the last one that can have been written.
-        clock.host_pages = clock.host_pages.max(opened.map_or(0, |opened| opened + slots));
+        // Every slot may hold a host page, so the clock continues behind the last one that can have been written. A
+        // header with a time says nothing of host pages.
+        if let Some(opened) = opened.filter(|_| !clock.is_timed) {
+            clock.host_pages = clock.host_pages.max(opened + slots);
+        }
         self.note_gaps(seg, scan)?;
         if !scan.sealed {
             self.open.push(seg);

@@ -320,21 +320,25 @@ fn a_checkpoint_tells_when_each_segment_was_opened() {
     assert!(copies > PAGES / 2 && younger > copies * 9 / 10, "{younger} of {copies} copies count as younger");
 }
 
-/// Under `falling` the table has microseconds.
+/// Under `falling` the headers and the table have microseconds.
 #[test]
-fn a_checkpoint_tells_no_time_to_come() {
+fn a_mount_tells_no_time_to_come() {
     let mut config = config(Placement::SepBit, Clocks::new());
     config.policies.when = CleaningTrigger::parse("falling:12:455").expect("listed");
-    let mut ftl = Ftl::format(nand().with_checkpoint(), (), config).expect("it fits");
-    ftl.set_time_us(1 << 40);
-    for lpn in 0..PAGES {
-        ftl.write_page(Lpn(lpn), &[1; PAGE_BYTES as usize], WriteHint::NONE).expect("nothing fails");
+    for is_shut_down in [true, false] {
+        let mut ftl = Ftl::format(nand().with_checkpoint(), (), config).expect("it fits");
+        ftl.set_time_us(1 << 40);
+        for lpn in 0..PAGES {
+            ftl.write_page(Lpn(lpn), &[1; PAGE_BYTES as usize], WriteHint::NONE).expect("nothing fails");
+        }
+        if is_shut_down {
+            ftl.shutdown().expect("nothing fails");
+        }
+        let (ftl, report) = Ftl::mount(ftl.into_log(), (), config).expect("it mounts");
+        let found = &ftl.cleaner.alloc().placement().found;
+        assert!(report.clean == is_shut_down && found.len() >= PAGES as usize);
+        assert!(found.iter().all(|page| page.written <= u64::from(PAGES) + OWN_PAGES));
     }
-    ftl.shutdown().expect("nothing fails");
-    let (ftl, report) = Ftl::mount(ftl.into_log(), (), config).expect("it mounts");
-    let found = &ftl.cleaner.alloc().placement().found;
-    assert!(report.clean && found.len() >= PAGES as usize);
-    assert!(found.iter().all(|page| page.written <= u64::from(PAGES) + OWN_PAGES));
 }
 
 fn assert_remembers<L: Log>(place: Placement, stopped: Stopped<L>, expected: Clocks, knows_ages: bool) {
