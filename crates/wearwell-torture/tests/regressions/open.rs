@@ -3,20 +3,6 @@
 
 use super::assert_holds;
 
-/// Page mapping: the erase of a victim is cut so that nothing shows it, and the only other copy of one of its pages
-/// decays. So the victim seems to be needed, and another page is served there, though its copy lasts.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_page_decays_behind_two_cut_writes() {
-    assert_holds(
-        "nand page-bytes=2048 spare-bytes=32 pages-per-block=8 blocks=8 dies=1 paired-pages=1 mixed-erases page
-         blocks-per-segment=1 policies=watermark:3:4/greedy/separate-gc/none/at-once logical-pages=16 endurance=100000
-         seed=7866506937626890823",
-        "write 1 2 11+4 15, part 63, write 5, flush, write 14 15 0 7 7 2 4 7, cut 1:19015, write 9, mount, write 3 8
-         12 5 11 0 4 0 4 0 4, cut 3:38464, write 0, decay 40859, mount",
-    );
-}
-
 /// Page mapping: pages decay before a mount, and two writes behind it are cut.
 #[test]
 #[ignore = "open: flushed data is lost"]

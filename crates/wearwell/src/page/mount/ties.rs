@@ -60,8 +60,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
         for copy in copies.iter().filter(|copy| !is_suspect(copy.at)) {
-            // What lies in a segment that was not being erased is certain to last, so it counts if it can be read.
-            let is_better = is_needed(self.segment_of(copy.at)) && !is_needed(self.segment_of(self.place_of(copy.lpn)));
+            // What lies in a segment that was not being erased is certain to last, so it counts if it can be read. Spec
+            // P5: of two that seem to be needed one may have been in erasure, if the copy of its lone page has decayed.
+            let (seg, current) = (self.segment_of(copy.at), self.segment_of(self.place_of(copy.lpn)));
+            let is_better = is_needed(seg) && (!is_needed(current) || self.is_opened_later(seg, current));
             if is_better && self.holds(copy.at, copy.lpn)? {
                 self.alloc.index_mut().repoint(copy.lpn, copy.at);
             }
@@ -187,6 +189,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         ties.retain(|tie| !is_doomed(tie));
         self.passed_over = others;
         Ok(doomed)
+    }
+
+    /// True if a segment was opened later than `other`, as far as that is known of both. Then `other` is mostly the
+    /// victim, and this one what its pages were copied to.
+    fn is_opened_later(&self, seg: Seg, other: Seg) -> bool {
+        let table = self.alloc.table();
+        table.opened(seg) != u64::MAX && table.opened(seg) > table.opened(other)
     }
 
     /// True if a segment is empty.
