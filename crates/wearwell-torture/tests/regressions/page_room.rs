@@ -529,3 +529,19 @@ fn an_erase_fails_where_no_segment_is_empty() {
          8:30897, write 59, mount",
     );
 }
+
+/// Three operations fail on a device that has no segment to spare, and an erase is cut. There was no room for copies of
+/// the pages that it may have hit. So only those were copied that a cut had hit, and for these a segment was erased
+/// with copies of the others, before they had been read.
+#[test]
+fn what_is_trusted_is_read_before_a_rescue_erases() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:56318 2:25407, mount, mount, fail 3:14295, cut 8:52665, write 59, mount,
+         mount",
+    );
+}

@@ -31,7 +31,7 @@ use super::found::{
 };
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::{Rescue, decode_older};
+use super::rescue::{Page as RescuePage, Rescue, decode_older};
 use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -119,23 +119,31 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             unsealed.retain(|&seg| seg != erased);
         }
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
-        let mut trusted = Vec::new();
+        let mut is_keeping = false;
         if !report.clean {
-            trusted.clone_from(uncertain);
+            let mut trusted = uncertain.clone();
+            trusted.retain(|page| suspects.iter().all(|s| s.at != page.at));
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
-            let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed);
-            *uncertain = rescue.affordable(suspects, take(uncertain))?;
+            let places: Vec<Ppn> = trusted.iter().map(|page| page.at).collect();
+            let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed, places.clone());
+            *uncertain = rescue.affordable(&trusted, suspects)?;
+            let is_affordable = !uncertain.is_empty();
             // What the rescue empties is erased at once, because it may have taken the last free segment.
-            *is_settled &= uncertain.is_empty();
+            *is_settled &= !is_affordable;
             // The uncertain ones come first: one of the segments that they empty may be erased for the others.
             uncertain.extend(&*suspects);
-            let merged = rescue.merged(uncertain);
+            let mut merged = rescue.merged(uncertain);
             *is_settled &= merged.is_empty();
-            let mut ended = rescue.run(uncertain, merged, faded);
-            // Without a segment for all, only what a cut may have hit is copied.
-            if is_worn_out(&ended) && rescue.trust_uncertain() {
-                ended = rescue.run(suspects, Vec::new(), faded);
+            let mut ended = Ok(0);
+            if is_affordable || trusted.is_empty() {
+                ended = rescue.run(uncertain, take(&mut merged), faded);
+            }
+            // Without a segment for all, only what a cut may have hit is copied. That may erase other copies of the
+            // rest, so these are read before.
+            if !trusted.is_empty() && (!is_affordable || is_worn_out(&ended)) {
+                is_keeping = self.keep_trusted(trusted, passed_over)?;
+                ended = self.rescue_trusting(suspects, merged, unsealed, places, faded);
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
@@ -146,7 +154,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             };
         }
         self.note_growth(report.clean);
-        let is_keeping = self.keep_trusted(trusted, passed_over)?;
         self.reclaim_some(*is_settled, evidence, unrecorded)?;
         if is_keeping {
             self.move_trusted()?;
@@ -158,6 +165,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // What the mount has cost is no part of the host's counters.
         self.cleaner.alloc_mut().stats_mut().reset();
         Ok(*report)
+    }
+
+    /// Rescues the suspect pages, and trusts the uncertain ones; unless nothing may be written (Spec P17).
+    fn rescue_trusting(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<RescuePage>,
+        unsealed: &[Seg],
+        uncertain: Vec<Ppn>,
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
+        let (alloc, discards) = self.cleaner.parts_mut();
+        alloc.writable()?;
+        Rescue::new(alloc, discards, Vec::new(), unsealed, uncertain).run(suspects, merged, faded)
     }
 
     /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.

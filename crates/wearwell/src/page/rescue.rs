@@ -88,9 +88,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         discards: &'a DiscardMap,
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
+        uncertain: Vec<Ppn>,
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, tied, unsealed, uncertain: Vec::new() }
+        Self { alloc, discards, tied, unsealed, uncertain }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -101,27 +102,16 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         self.alloc.index().slots().segment_of(at)
     }
 
-    /// The `uncertain` pages that are not suspect, if there is room for the copies of all. None on NOR, where a block
-    /// whose erase had begun has no header.
-    pub(super) fn affordable(
-        &mut self,
-        suspects: &[Found],
-        mut uncertain: Vec<Found>,
-    ) -> Result<Vec<Found>, MountError> {
-        uncertain.retain(|page| suspects.iter().all(|s| s.at != page.at));
-        self.uncertain = uncertain.iter().map(|page| page.at).collect();
-        if L::DISCARDS != Discards::Logged || !(uncertain.is_empty() || self.has_room(suspects, &uncertain)?) {
-            uncertain.clear();
+    /// The `uncertain` pages, none of which is suspect, if there is room for the copies of all. None on NOR, where a
+    /// block whose erase had begun has no header.
+    pub(super) fn affordable(&mut self, uncertain: &[Found], suspects: &[Found]) -> Result<Vec<Found>, MountError> {
+        let is_asked = L::DISCARDS == Discards::Logged && !uncertain.is_empty();
+        if is_asked && self.has_room(suspects, uncertain)? {
+            return Ok(uncertain.to_vec());
         }
-        if uncertain.is_empty() {
-            self.trust_uncertain();
-        }
-        Ok(uncertain)
-    }
-
-    /// From now on uncertain pages are as good as others. True if they were not.
-    pub(super) fn trust_uncertain(&mut self) -> bool {
-        !core::mem::take(&mut self.tied).is_empty()
+        // From now on uncertain pages are as good as others.
+        self.tied.clear();
+        Ok(Vec::new())
     }
 
     /// True if all can be copied. The uncertain ones come first. They may take the last free segment, since the
@@ -139,7 +129,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         };
         Ok(match all.len().div_ceil(most) {
             // A segment is missing: the first copies leave one empty, which may be erased for the others.
-            needed if needed == room + 1 && first <= most => self.find_expendable(&due, &emptied)?.is_some(),
+            needed if needed == room + 1 && room > 0 && first <= most => {
+                self.find_expendable(&due, &emptied)?.is_some()
+            }
             needed => needed <= room,
         })
     }

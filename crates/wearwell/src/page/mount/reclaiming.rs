@@ -50,7 +50,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
 
     /// Moves the trusted pages, as far as there is room.
     pub(super) fn move_trusted(&mut self) -> Result<(), MountError> {
-        let moved = self.cleaner.retire_failing();
+        let is_writable = self.cleaner.alloc().writable();
+        let moved = is_writable.and_then(|()| self.cleaner.retire_failing());
         self.cleaner.drop_kept();
         unless_worn_out(moved)
     }
