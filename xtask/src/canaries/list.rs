@@ -70,10 +70,8 @@ impl Canary {
 pub(crate) const UNNOTICED: &[&str] = &[
     "shown-copy",
     "any-kind",
-    "expendable",
     "read-first",
     "both-in-erasure",
-    "passed-over",
     "map-stale",
     "map-last-segment",
     "faded-older",

@@ -545,3 +545,34 @@ fn what_is_trusted_is_read_before_a_rescue_erases() {
          mount",
     );
 }
+
+/// The last copy that cleaning made was cut, and the header of its victim decayed, so that the victim seemed to be
+/// erased in part. Failures had left no segment for a rescue. So the device is read-only, the copy fades while it is
+/// served, and the victim has the page.
+#[test]
+fn a_read_only_device_reads_what_seems_erased_in_part() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
+         29 31 23 51 13 31 50 18, fail 0:25573 2:5023, mount, mount, fail 3:52683, cut 7:20448, write 59, decay 119,
+         mount",
+    );
+}
+
+/// The same, but the copy fades before it is served. A mount that erases the victim to make room for another copy loses
+/// the page.
+#[test]
+fn a_victim_whose_header_decayed_is_no_room() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
+         29 31 23 51 13 31 50 18, fail 0:25573 2:5023, mount, mount, fail 3:52683, cut 7:20448, write 59, decay 119,
+         mount",
+    );
+}
