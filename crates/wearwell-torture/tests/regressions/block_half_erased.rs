@@ -328,3 +328,122 @@ fn a_half_erased_block_with_holes() {
          35 25 69 27, flush, cut 7:10070, mount, decay 32, mount",
     );
 }
+
+/// `fast`: a page had decayed while the device was on, and a mount that copied the other page of its group was cut.
+/// The block that held it was erased for that copy, which faded.
+#[test]
+fn a_page_decays_and_mounts_are_cut() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=15 dies=1 paired-pages=2 mixed-erases block
+         blocks-per-segment=1 scheme=fast recycle=optimal log-blocks=5 wear=dynamic reclaim=at-once logical-pages=63
+         endurance=100000 seed=2910677430185874349",
+        "write 1+6 0 3 0 1, decay 49, flush, cut 2:48832, mount, cut 0:55146, mount, mount",
+    );
+}
+
+/// `fast`: a page of a merge had decayed beside a half-erased data block, every page of which could be read when it
+/// was scanned. One faded in the rescue.
+#[test]
+fn a_half_erased_block_that_can_be_read() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=3 blocks=14 dies=1 paired-pages=1 mixed-erases block
+         blocks-per-segment=1 scheme=fast recycle=optimal log-blocks=3 wear=dynamic reclaim=at-once logical-pages=3
+         endurance=100000 seed=186974566735",
+        "write 0+3, mount, write 2+1, cut 4:7778, mount, decay 0, mount, mount",
+    );
+}
+
+/// `fast-by-stream`: the first page of a merge decays, and then its commit. What was gone from the half-erased data
+/// block was only there.
+#[test]
+fn a_merge_that_loses_its_first_page_and_its_commit() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=12 dies=1 paired-pages=3 mixed-erases block
+         blocks-per-segment=1 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=2 endurance=100000 seed=786662729112",
+        "write 1+1, discard 1, mount, write 0+1, cut 4:54833, mount, decay 0, cut 1:18151, mount, decay 6, mount,
+         mount",
+    );
+}
+
+/// `fast`: the commit of a merge decayed beside a half-erased data block that lacked pages. One of those that it had
+/// faded, though the merge had it, too.
+#[test]
+fn a_half_erased_data_block_that_lacked_pages() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=14 dies=1 paired-pages=3 mixed-erases
+         fading-pairs block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=3 wear=swap:1
+         reclaim=at-once logical-pages=3 endurance=100000 seed=15148510015719508879",
+        "write 0, mount, write 1+2, cut 5:43413, mount, decay 3, mount",
+    );
+}
+
+/// `primary-replacement`: the same with a page that could not be read any more. It was zeros.
+#[test]
+fn a_page_that_is_gone_beside_a_merge_without_a_commit() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=17 dies=1 paired-pages=1 mixed-erases block
+         blocks-per-segment=1 scheme=primary-replacement recycle=merge-only log-blocks=2 wear=swap:1 reclaim=at-once
+         logical-pages=77 endurance=100000 seed=13048956947070429169",
+        "write 19 26 35 47 52 10 64 25 68 46 18 16 22 72 1 67 72 27 21 37 28 55 34 1 9 4 35 25 69 27, flush, cut
+         7:10070, mount, decay 32, mount",
+    );
+}
+
+/// `fast`: a page of a merge decayed, and the page in the last place faded in the half-erased data block. The one with
+/// the commit of the merge, which is the same, gave way to the record of that loss.
+#[test]
+fn a_page_with_a_commit_is_more_than_a_loss() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=28 dies=1 paired-pages=1 mixed-erases block
+         blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=5 wear=static-threshold:2 reclaim=at-once
+         logical-pages=99 endurance=100000 seed=8312244389328439551",
+        "write 3 5 12 20 26 30 35 40 77 80 85 95 59 61 87 71 92 2 2 3 68 47 76 26 14 67 46 39 29 5 27 43 55 6 78 89
+         62 79 22 78 95 56 34 49 11 66 85 92 43 64 85 67 59 34 8 43 2 78 47 12 83 28 12 92 52 96 71 58 55 92 79 9 76
+         36 65 96 16 52 22 13 53 44 86 46 78 92 74 84 12 97 88 17 5 95 75 6 29 72 89 61 22 64 52 89 87 35 76 81 53 66
+         96 49 26 72 30 3 74 59 47 66 38 82 78, flush, write 29 76+2, cut 4:50432, mount, cut 7:4159, mount, decay 1,
+         mount",
+    );
+}
+
+/// `fast`: a page of the last commit's block decayed, a page of a log block faded, and that seemed to have been what
+/// is not programmed in the group of the commit. A discard was undone.
+#[test]
+fn a_commit_knows_the_gaps_of_its_group() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=33 dies=3 paired-pages=3 any-order block
+         blocks-per-segment=1 scheme=fast recycle=periodic:3 log-blocks=7 wear=none reclaim=at-once logical-pages=37
+         endurance=100000 seed=1027110223231429133",
+        "write 18 19 21 29, cut 0:5245, write 34, mount, mount, write 24, discard 40+7, cut 4:14700, flush, mount,
+         decay 8, mount",
+    );
+}
+
+/// `fast`: a cut had hit one merge, and the first page of another one had decayed. Only one logical block can be
+/// merged first, so the former is erased before that.
+#[test]
+fn a_cut_merge_beside_one_that_has_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=16 blocks=18 dies=1 paired-pages=4 any-order block
+         blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=2 wear=dynamic reclaim=at-once logical-pages=50
+         endurance=100000 seed=9823175760647773270",
+        "write 1 2 3 5 6 7 12 13 14 17 18 19 21 22 23 26 27 28 29 30 36 37 38 39 40 41 42 43 46 48, mount, fail
+         7:33699, write 20, cut 3:17733, mount, fail 14:44080, mount, write 20 4, fail 1:21330, flush, fail 0:17473,
+         write 8 44 9+3, fail 0:32744, write 4, decay 0, cut 15:37388, mount, fail 0:1855 9:14840, mount, decay 0 0,
+         write 49, fail 4:51796, write 28+8, cut 0:64572, write 7, cut 6:38914, mount, mount, cut 36:31346, write 6,
+         decay 1647, cut 4:64760, mount, mount",
+    );
+}
+
+/// `fast-by-stream`: commits were cut in three mounts in a row, and an erase failed in the next one. What counted for
+/// nothing held the room.
+#[test]
+fn cut_merges_give_way_when_an_erase_fails() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=32 pages-per-block=5 blocks=8 dies=1 paired-pages=3 mixed-erases block
+         blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=3 wear=static-threshold:2
+         reclaim=at-once logical-pages=10 endurance=100 seed=13828941720885092584",
+        "write 7 6 3+5 1 1 0, cut 3:2635, mount, cut 5:51278, mount, cut 4:23704, mount, cut 5:553, mount, fail
+         0:11491, mount",
+    );
+}

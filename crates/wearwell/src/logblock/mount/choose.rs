@@ -163,7 +163,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let is_merged = self.is_newer_merge(merged, lbn, recovery) && !matches!(read, TagRead::Tag(_));
             match data.what {
                 Block::Whole => read == TagRead::Unreadable,
-                Block::Holes => is_merged || self.has_lost(data) && read == TagRead::Unreadable,
+                Block::Holes => is_merged || read == TagRead::Unreadable,
                 _ => false,
             }
         };
@@ -182,15 +182,13 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         matches!(merged.what, Block::Undone | Block::Doubtful) && merged.commit().is_some_and(is_newer)
     }
 
-    /// The data blocks beside a merge whose commit does not count that have a page that cannot be read. If that commit
-    /// has decayed, the data block was superseded, and its erase has begun.
-    pub(super) fn half_gone<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = (Lbn, &'a Scanned)> + 'a {
-        recovery.scanned.iter().filter(|data| data.unreadable() > 0).filter_map(|data| {
-            let Use::Data(lbn) = self.recycler.merger.store.used(data.seg) else { return None };
-            let is_beside = data.what == Block::Whole
-                || data.what == Block::Holes
-                    && recovery.scanned.iter().any(|other| self.is_newer_merge(other, lbn, recovery));
-            is_beside.then_some((lbn, data))
+    /// The data blocks beside a block that may be a merge whose commit does not count. If that has decayed, the data
+    /// block was superseded, and its erase may have begun, whether it shows or not.
+    pub(super) fn beside_merges<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = &'a Scanned> + 'a {
+        recovery.scanned.iter().filter(|data| {
+            let Use::Data(lbn) = self.recycler.merger.store.used(data.seg) else { return false };
+            let is_merge = |other: &Scanned| !other.what.is_trusted() && other.lbns(self.map()).next() == Some(lbn);
+            data.what == Block::Whole || data.what == Block::Holes && recovery.scanned.iter().any(is_merge)
         })
     }
 
@@ -230,7 +228,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
             // Without its first page nothing says whether a merge filled it.
-            let is_data = scanned.is_merge() || scanned.commit().is_some();
+            let is_data = scanned.is_merge() || scanned.commit().is_some() || scanned.is_headless();
             let may_lose = self.has_lost(scanned);
             let programmed = scanned.programmed();
             // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.
@@ -253,10 +251,10 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                     TagRead::Tag(tag) if matches!(tag.kind, Content::Data | Content::Lost) => {
                         Found { lpn: tag.lpn, seq: tag.seq, at, lost: tag.kind == Content::Lost, undone, yields, rank }
                     }
-                    // A page of a complete block was there: it is lost, unless a log block has it.
+                    // A page of a complete block was there: it is lost, unless another block has it.
                     TagRead::Unreadable if may_lose => {
                         let Use::Data(lbn) = self.recycler.merger.store.used(scanned.seg) else { continue };
-                        Found { lpn: self.map().join(lbn, page), seq: 0, at, lost: true, undone, yields, rank }
+                        Found { lpn: self.map().join(lbn, page), seq: 0, at, lost: true, undone, yields: true, rank }
                     }
                     _ => continue,
                 };

@@ -217,16 +217,16 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // Spec B13.1, B13.2.
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg) || self.is_beside_erasure(scanned, recovery);
+                let is_kept = kept.contains(&scanned.seg) || self.is_doubted(scanned, recovery);
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
             } else if scanned.is_headless() && !is_source(scanned, recovery) {
                 // Spec B13.6, B13.8.
-                let is_settled = scanned.programmed() <= self.shape().group
-                    || self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(at));
+                let is_settled = self.is_copied(scanned, recovery, |at| !recovery.fragile.contains(at));
                 let goes = is_settled && !self.has_last_read(scanned, recovery).map_err(FtlError::Chip)?;
-                if !goes && (is_settled || self.is_copied(scanned, recovery, |_| true)) {
+                let is_short = scanned.programmed() <= self.shape().group;
+                if !goes && (is_short || self.is_copied(scanned, recovery, |_| true)) {
                     recovery.spare.push(scanned.seg);
                 }
                 goes
@@ -341,38 +341,34 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Erases blocks that are kept although all that they hold is elsewhere, if fewer than two segments are free: a
     /// logical block is merged twice, and without them there was room for that (Spec B13.1, B13.2, B13.7, B13.8).
     fn give_up_spares(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        while self.recycler.merger.store.free_segments() < 2 && self.give_up_spare(recovery)? {}
+        while self.recycler.merger.store.free_segments() < 2
+            && let Some(seg) = recovery.spare.pop()
+        {
+            if recovery.take_stale(seg) {
+                self.recycler.merger.store.release(seg)?;
+            }
+        }
         Ok(())
     }
 
-    /// Erases one of these blocks. False if there is none.
-    fn give_up_spare(&mut self, recovery: &mut Recovery) -> Result<bool, FtlError> {
-        while let Some(seg) = recovery.spare.pop() {
-            if recovery.take_stale(seg) {
-                self.recycler.merger.store.release(seg)?;
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// An undone merge that may not be erased at once would be believed as soon as another logical block has a greater
-    /// commit, also if no page was taken from it: its own is merged first (Spec B12.1).
+    /// An undone merge that is not erased at once would be believed as soon as another logical block has a greater
+    /// commit, also if no page was taken from it: its own is merged first (Spec B12.1). Only one can be the first, so
+    /// of several logical blocks those of one stay, unless others have to (Spec B13.1).
     fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
-            let stays = self.is_beside_erasure(scanned, recovery);
-            if stays || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
+            let is_first = recovery.doubted.is_empty() || self.is_doubted(scanned, recovery);
+            if is_first || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
                 recovery.doubted.extend(scanned.lbns(self.map()).next());
             }
         }
         Ok(())
     }
 
-    /// True if a merge that a cut seems to have hit has read a data block whose erase may have begun. If it has, the
-    /// merge has decayed, and has all that fades in the data block (Spec B13.1).
-    fn is_beside_erasure(&self, merged: &Scanned, recovery: &Recovery) -> bool {
-        let Some(lbn) = merged.lbns(self.map()).next().filter(|_| merged.what == Block::Undone) else { return false };
-        self.half_gone(recovery).any(|(data_of, _)| data_of == lbn)
+    /// True if a cut seems to have hit a merge, and its logical block is merged first. It stays as long as there is
+    /// room: it may have decayed while what it has read was being erased, and have what fades there (Spec B13.1).
+    fn is_doubted(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
+        let lbn = scanned.lbns(self.map()).next().filter(|_| scanned.what == Block::Undone);
+        lbn.is_some_and(|lbn| recovery.doubted.contains(&lbn))
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
@@ -426,12 +422,15 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// can be read for now: the older copies stay, and nothing is written any more that would hide what was last.
     fn rescue(&mut self, suspects: &[Lbn], recovery: &mut Recovery) -> Result<(), FtlError> {
         for &lbn in suspects {
-            self.make_room_to_rescue(recovery)?;
-            let mut rescued = self.rescue_block(lbn, recovery);
-            // Programs have failed in it, and used up what was free.
-            while matches!(rescued, Err(FtlError::WornOut { .. })) && self.give_up_spare(recovery)? {
-                rescued = self.rescue_block(lbn, recovery);
-            }
+            let rescued = loop {
+                self.make_room_to_rescue(recovery)?;
+                let had_room = self.recycler.merger.store.free_segments() > 0;
+                match self.rescue_block(lbn, recovery) {
+                    // Operations have failed in it, and used up what was free.
+                    Err(FtlError::WornOut { .. }) if had_room => {}
+                    rescued => break rescued,
+                }
+            };
             match rescued {
                 Ok(()) => recovery.report.rescued_pages += self.map().mapped_in(lbn),
                 Err(worn_out @ FtlError::WornOut { .. }) => {

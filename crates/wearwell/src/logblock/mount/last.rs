@@ -8,7 +8,7 @@ use core::ops::Range;
 use wearwell_flash::ErrorKind;
 
 use super::{Block, Commit, Found, Mount, Record, Recovery, Scanned};
-use crate::addr::{Lpn, Ppn, Seg};
+use crate::addr::{Ppn, Seg};
 use crate::ftl::Probe;
 use crate::logblock::addr::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
@@ -176,7 +176,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     pub(super) fn find_half_erased(&self, recovery: &mut Recovery) {
         // Spec B12.5.
         let begun = recovery.scanned.iter().filter(|scanned| scanned.is_headless() || scanned.is_erased_in_part());
-        let begun = begun.chain(self.half_gone(recovery).map(|(_, data)| data));
+        let begun = begun.chain(self.beside_merges(recovery));
         let pages: Vec<Ppn> =
             begun.flat_map(|scanned| (0..self.shape().pages).map(|page| self.page_in(scanned.seg, page))).collect();
         recovery.fragile.extend(pages);
@@ -335,8 +335,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let begun = recovery.unreadable.iter().filter(|scanned| scanned.programmed() <= self.shape().group);
         let gone: Vec<Range<u64>> = logs.chain(begun).flat_map(|scanned| self.unreadable_numbers(scanned)).collect();
         // Spec B8.6. If the commit of another block has faded, there was an older one.
-        let is_never_there = |page: u32| gone.is_empty() && !has_version(self.map().join(commit.lbn, page), recovery);
-        if self.has_whole_group(&merged, is_never_there) && !self.may_lack_commit(commit.lbn, recovery) {
+        if self.has_whole_group(&merged, commit.lbn) && !self.may_lack_commit(commit.lbn, recovery) {
             return Ok(true);
         }
         // Spec B8.5.
@@ -381,17 +380,15 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         ended.any(|scanned| is_of(scanned) && is_data(scanned))
     }
 
-    /// True if each page of a commit's group can be read, or reads as erased and was never there: a cut merge has its
-    /// sources. Then no cut has hit the commit, and no mount has begun to erase its block because of one: what cannot
-    /// be read before the group has decayed. With an older commit beside it that proves nothing, since a mount may have
-    /// begun to erase the third block of three; nor with one that cannot be read any more.
-    fn has_whole_group(&self, merged: &Scanned, is_never_there: impl Fn(u32) -> bool) -> bool {
-        let group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
-        (group..).zip(&merged.tags[group as usize..]).all(|(page, tag)| match tag {
-            TagRead::Tag(_) => true,
-            TagRead::Erased => is_never_there(page),
-            _ => false,
-        })
+    /// True if each page of a commit's group can be read, or reads as erased and was never there, as the commit says.
+    /// Then no cut has hit the commit, and no mount has begun to erase its block because of one: what cannot be read
+    /// before the group has decayed. With an older commit beside it that proves nothing, since a mount may have begun
+    /// to erase the third block of three; nor with one that cannot be read any more.
+    fn has_whole_group(&self, merged: &Scanned, lbn: Lbn) -> bool {
+        let group = ((self.shape().pages - 1) / self.shape().group * self.shape().group) as usize;
+        let has_all = merged.has_all_held(self.map().pages_of(lbn) as usize);
+        let is_whole = |read: &TagRead| matches!(read, TagRead::Tag(_)) || *read == TagRead::Erased && has_all;
+        merged.tags[group..].iter().all(is_whole)
     }
 
     /// True if nothing outside its block holds what the page of a commit does. That page has a number of its own, so
@@ -454,14 +451,6 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         }
         Ok(gone)
     }
-}
-
-/// True if a block was found that has a version of a page, or a record of its loss.
-fn has_version(lpn: Lpn, recovery: &Recovery) -> bool {
-    let mut reads = recovery.scanned.iter().flat_map(|scanned| &scanned.tags);
-    reads.any(
-        |read| matches!(read, TagRead::Tag(tag) if tag.lpn == lpn && matches!(tag.kind, Content::Data | Content::Lost)),
-    )
 }
 
 /// The page with the greatest number; of equals, the first.

@@ -76,11 +76,25 @@ impl Scanned {
     /// True if pages of a data block read as erased that were there when it got its commit (Spec B8.2): it was being
     /// erased. A primary block may have got others since.
     pub(super) fn lacks_held(&self, held: usize, commit_seq: u64) -> bool {
-        let was_held = |tag: &TagRead| match tag {
+        self.tags.first() == Some(&TagRead::Erased) || self.held(commit_seq) < held
+    }
+
+    /// Pages that may have been there when the block got its commit.
+    fn held(&self, commit_seq: u64) -> usize {
+        let was_held = |read: &TagRead| match read {
             TagRead::Tag(tag) => tag.seq < commit_seq,
             read => *read == TagRead::Unreadable,
         };
-        self.tags.first() == Some(&TagRead::Erased) || self.tags.iter().filter(|tag| was_held(tag)).count() < held
+        self.tags.iter().filter(|read| was_held(read)).count()
+    }
+
+    /// True if its commit says that nothing was programmed where its pages read as erased. One that lacks none has all
+    /// `pages` of the logical block.
+    pub(super) fn has_all_held(&self, pages: usize) -> bool {
+        match self.commit().map(|tag| (tag.role, tag.seq)) {
+            Some((Role::CommitHoles { held }, seq)) => self.held(seq) == usize::from(held),
+            _ => !self.tags[..pages].contains(&TagRead::Erased),
+        }
     }
 
     /// True if a merge filled the block, and the page with its commit cannot be read.
