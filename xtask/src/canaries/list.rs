@@ -74,8 +74,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "both-in-erasure",
     "map-stale",
     "map-last-segment",
-    "faded-older",
-    "held-pages",
 ];
 
 const fn caught(run: Run) -> Evidence {

@@ -447,3 +447,28 @@ fn cut_merges_give_way_when_an_erase_fails() {
          0:11491, mount",
     );
 }
+
+/// `primary-replacement`: the commit with a whole group is the last, and that of the block beside it may have faded.
+#[test]
+fn a_whole_group_beside_a_commit_that_has_faded() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=8 dies=1 paired-pages=1 mixed-erases
+         fading-pairs block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5
+         wear=dynamic reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
+        "write 2, mount, cut 4:1769, mount, decay 2, mount",
+    );
+}
+
+/// `primary-replacement`: seven mounts in a row are cut, and an erase has taken pages of a block whose commit is left.
+#[test]
+fn pages_taken_from_a_block_that_keeps_its_commit() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=24 dies=2 paired-pages=1 mixed-erases block
+         blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=27 endurance=100000 seed=10433098351413546000",
+        "write 1+3, mount, write 4, cut 2:45488, write 0, cut 7:64510, mount, cut 0:2366, mount, cut 4:57803, mount,
+         cut 4:30801, mount, cut 2:6924, mount, cut 11:4937, mount, cut 12:49866, mount, cut 7:42195, mount, cut
+         9:25506, mount, cut 19:64580, mount, cut 9:56163, mount, cut 12:26836, mount, cut 10:19966, mount, cut
+         10:6791, mount, cut 19:48171, mount, cut 3:21274, mount, cut 15:41442, mount, cut 2:15700, mount, mount",
+    );
+}

@@ -32,7 +32,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "commit.lbn) && !self.may_lack_commit(commit.lbn, recovery) {",
         to: "commit.lbn) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
         crash: missed(Run::Crash("block::block_storms")),
-        torture: missed(Run::Kept("a_third_block_beside_a_commit")),
+        torture: caught(Run::Kept("a_whole_group_beside_a_commit")),
     },
     Canary {
         name: "group-gaps",
@@ -52,7 +52,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "if scanned.lacks_held(held.into(), tag.seq) {",
         to: "if !BROKEN && scanned.lacks_held(held.into(), tag.seq) {",
         crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
-        torture: missed(Run::Kept("pages_that_an_erase_has_taken")),
+        torture: caught(Run::Kept("pages_taken_from_a_block")),
     },
     Canary {
         name: "own-page",
