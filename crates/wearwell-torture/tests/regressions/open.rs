@@ -32,4 +32,3 @@ fn three_pages_that_decay_and_two_cut_writes() {
          cut 0:29116, write 118, decay 55157, mount",
     );
 }
-

@@ -31,7 +31,7 @@ use super::found::{
 };
 use super::log::{Discards, Kind, Log, SegmentScan, Tag};
 use super::map::FlatMap;
-use super::rescue::{Page as RescuePage, Rescue, decode_older};
+use super::rescue::{Rescue, decode_older};
 use super::{PageConfig, PageFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
@@ -165,20 +165,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // What the mount has cost is no part of the host's counters.
         self.cleaner.alloc_mut().stats_mut().reset();
         Ok(*report)
-    }
-
-    /// Rescues the suspect pages, and trusts the uncertain ones; unless nothing may be written (Spec P17).
-    fn rescue_trusting(
-        &mut self,
-        suspects: &[Found],
-        merged: Vec<RescuePage>,
-        unsealed: &[Seg],
-        uncertain: Vec<Ppn>,
-        faded: &mut Vec<Ppn>,
-    ) -> Result<u32, MountError> {
-        let (alloc, discards) = self.cleaner.parts_mut();
-        alloc.writable()?;
-        Rescue::new(alloc, discards, Vec::new(), unsealed, uncertain).run(suspects, merged, faded)
     }
 
     /// Notes which parts of the discard map may not know of all mapped pages. A clean shutdown has written them.

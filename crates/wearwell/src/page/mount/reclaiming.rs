@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 
 use super::{Found, FtlError, Log, MountError, PageFtl, unless_worn_out};
-use crate::addr::Seg;
+use crate::addr::{Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::log::Discards;
+use crate::page::rescue::{Page as RescuePage, Rescue};
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
@@ -46,6 +47,20 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             }
         }
         Ok(true)
+    }
+
+    /// Rescues the suspect pages, and trusts the uncertain ones; unless nothing may be written (Spec P17).
+    pub(super) fn rescue_trusting(
+        &mut self,
+        suspects: &[Found],
+        merged: Vec<RescuePage>,
+        unsealed: &[Seg],
+        uncertain: Vec<Ppn>,
+        faded: &mut Vec<Ppn>,
+    ) -> Result<u32, MountError> {
+        let (alloc, discards) = self.cleaner.parts_mut();
+        alloc.writable()?;
+        Rescue::new(alloc, discards, Vec::new(), unsealed, uncertain).run(suspects, merged, faded)
     }
 
     /// Moves the trusted pages, as far as there is room.
