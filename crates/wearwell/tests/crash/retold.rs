@@ -124,7 +124,7 @@ const DECAYED: [(&str, &[u64], u64); 4] = [
 ];
 
 /// Other steps on the devices of these histories, and draws with which an engine fails that lacks a rule (`cargo xtask
-/// canaries lone-page left-of-merge passed-over`).
+/// canaries lone-victim left-of-merge passed-over`).
 const VARIED: [(&str, &str, u64); 3] = [
     (
         "a_lone_page_where_an_erase_shows",

@@ -3,13 +3,14 @@
 //! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
 //! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
 //! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
-//! other copy. A copy in a needed segment lasts; unless that page cannot be read and an erase shows there, for then the
-//! other copy may have decayed. A page without such a copy is copied once more, as if a cut had hit it.
+//! other copy. A copy in a needed segment lasts; unless that segment may be the victim of a cleaning and has lost
+//! something, for then the other copy may have decayed. A page without such a copy is copied once more, as if a cut had
+//! hit it.
 
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery, note};
-use crate::addr::{Lpn, Ppn, Seg};
+use crate::addr::{Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::rescue::decode_older;
@@ -47,14 +48,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
         // to have lost pages.
         self.weigh_gaps(&ties);
-        let doomed = self.leave_doomed(&mut ties, is_suspect)?;
+        self.leave_doomed(&mut ties, is_suspect)?;
         self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         // Suspect copies count here like others: only a page without any other copy shows that no erase had begun.
-        let mut needed = self.needed_segments(&ties);
-        // Of a page that is alone there the other copy may have decayed.
-        needed.retain(|seg| !doomed.contains(seg));
+        let needed = self.certain_segments(&ties)?;
         // A suspect page may be readable for the last time.
         ties.retain(|tie| !is_suspect(tie.at));
         self.vacate_segments(ties)?;
@@ -138,24 +137,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
-    /// read more and more of them. But if the page that a segment seems to be needed for cannot be read, the copy for
-    /// which the erase began may be gone. Where a record is gone, what seems to be needed may not be; and that record
-    /// may be what makes a segment look as if it was being erased, so that no suspect copy takes the place of one
-    /// there. But one whose erase shows was being erased, whatever has decayed. Returns the segments.
-    fn leave_doomed(
-        &mut self,
-        ties: &mut Vec<Found>,
-        is_suspect: impl Fn(Ppn) -> bool,
-    ) -> Result<Vec<Seg>, MountError> {
+    /// read more and more of them. Where a record is gone, what seems to be needed may not be; and that record may be
+    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there. But
+    /// one whose erase shows was being erased, whatever has decayed.
+    fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
-            let is_needed = !self.misses_copies && self.is_needed(seg, ties);
             // Spec P5.
-            let is_doomed = match is_needed {
-                true => !self.holds_lone_page(seg, ties)? && self.alloc.log_mut().shows_erase(seg)?,
-                false => self.alloc.log_mut().is_half_erased(seg)?,
-            };
-            if is_doomed {
+            let is_needed = !self.misses_copies && self.is_needed(seg, ties);
+            if !is_needed && self.alloc.log_mut().is_half_erased(seg)? {
                 doomed.push(seg);
             }
         }
@@ -188,7 +178,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let others: Vec<Found> = others.copied().collect();
         ties.retain(|tie| !is_doomed(tie));
         self.passed_over = others;
-        Ok(doomed)
+        Ok(())
     }
 
     /// True if a segment was opened later than `other`, as far as that is known of both. Then `other` is mostly the
@@ -211,6 +201,29 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         segments
     }
 
+    /// The needed segments that have lost nothing. Of a page that is alone in another one the other copy may have
+    /// decayed. To look at all of one takes a read for each page, so it is done only where a segment that was opened
+    /// later has a copy, as that of a victim has.
+    fn certain_segments(&mut self, ties: &[Found]) -> Result<Vec<Seg>, MountError> {
+        let mut certain = Vec::new();
+        for seg in self.needed_segments(ties) {
+            // Spec P5: such a segment is in doubt.
+            if !(self.may_be_victim(seg, ties) && self.alloc.log_mut().is_half_erased(seg)?) {
+                certain.push(seg);
+            }
+        }
+        Ok(certain)
+    }
+
+    /// True if a page in a segment has a copy in one that was not opened before it, as far as that is known.
+    fn may_be_victim(&self, seg: Seg, ties: &[Found]) -> bool {
+        let opened = |seg: Seg| self.alloc.table().opened(seg);
+        let pairs = ties.iter().map(|tie| [tie.at, self.place_of(tie.lpn)].map(|at| self.segment_of(at)));
+        let mut others = pairs.filter(|pair| pair.contains(&seg)).flatten().filter(|&other| other != seg);
+        // One that is still open has the greatest stamp here.
+        others.any(|other| opened(other) >= opened(seg))
+    }
+
     /// True if a segment holds a page without another copy in `ties`.
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
@@ -219,13 +232,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // A page of which there are three copies is in the list twice.
         tied.dedup();
         self.alloc.table().valid(seg) as usize > tied.len()
-    }
-
-    /// True if the first page in a segment without another copy in `ties` can be read.
-    fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
-        let is_lone = |&(lpn, _): &(Lpn, Ppn)| ties.iter().all(|tie| tie.lpn != lpn);
-        let lone = self.alloc.index().live_in(seg).into_iter().find(is_lone);
-        lone.map_or(Ok(false), |(lpn, at)| self.holds(at, lpn))
     }
 
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment

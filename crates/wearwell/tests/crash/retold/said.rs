@@ -25,8 +25,8 @@ const SOURCES: [&str; 9] = [
 ];
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
-/// faded-commit rescue-marks exposed decayed-copy lone-doomed shown-summary worn-copies map-newest unmarked-merge
-/// continued map-comes-back lost-header no-free-segment lone-page first-slot map-faded-copy map-revived last-unpadded
+/// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest unmarked-merge
+/// continued map-comes-back lost-header no-free-segment first-slot map-faded-copy map-revived last-unpadded
 /// half-erased-pages headless-copies`). Those of `faded-older`, `passed-over`, `expendable` and `both-in-erasure`
 /// failed on earlier engines; newer rules cover these now.
 const SAID: [(&str, &str); 24] = [
