@@ -435,6 +435,19 @@ fn a_cut_merge_beside_one_that_has_decayed() {
     );
 }
 
+/// `fast-by-stream`: a cut had hit the merge of one logical block, and a page of the merge before it, of another one,
+/// had decayed. Both seemed to be cut, and both had to stay. The former counted behind the copy of the latter.
+#[test]
+fn a_page_decays_beside_a_cut_merge() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=16 pages-per-block=8 blocks=22 dies=1 paired-pages=4 block
+         blocks-per-segment=1 scheme=fast-by-stream recycle=periodic log-blocks=5 wear=swap:1 reclaim=at-once
+         logical-pages=112 endurance=100000 seed=2532915420690632616",
+        "write 89 91 92 93 54, mount, write 49@2 0 37 13 94, cut 0:38114, write 105, cut 18:22561, mount, decay 26,
+         cut 12:53907, mount, mount",
+    );
+}
+
 /// `fast-by-stream`: commits were cut in three mounts in a row, and an erase failed in the next one. What counted for
 /// nothing held the room.
 #[test]

@@ -294,14 +294,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             }
         }
         copies.dedup_by_key(|copy| copy.lpn);
-        let undone: Vec<Seg> = recovery.undone().map(|scanned| scanned.seg).collect();
         for copy in copies {
             recovery.newest[copy.lpn.0 as usize] = copy.seq;
-            // What an undone merge had copied is taken from there. Its commit is believed again as soon as it is not
-            // the last, so that this logical block is merged before any other.
-            if undone.contains(&self.segment_of(copy.at)) {
-                recovery.doubted.push(self.map().split(copy.lpn).0);
-            }
             if copy.undone {
                 recovery.fragile.insert(copy.at);
             }

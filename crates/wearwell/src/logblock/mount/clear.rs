@@ -102,8 +102,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             Some(mark) => recovery.stale.push((mark.seg, None)),
             None => {}
         }
-        // Before the suspects are listed, since it adds logical blocks that are merged first.
-        self.doubt_kept_merges(recovery)?;
+        // An undone merge would be believed as soon as another logical block has a greater commit, so its own is merged
+        // before any other (Spec B12.1).
+        let undone: Vec<Lbn> = recovery.undone().filter_map(|merge| merge.lbns(self.map()).next()).collect();
+        recovery.doubted.extend(undone);
+        // Only one logical block can be the first (Spec B8.7).
+        debug_assert!(recovery.doubted.windows(2).all(|pair| pair[0] == pair[1]), "a cut hits one logical block");
         let mut suspects = if recovery.report.clean { Vec::new() } else { self.suspects(recovery) };
         // What is dead is not merged but erased, older blocks first.
         recovery.dead.retain(|&lbn| self.map().mapped_in(lbn) == 0);
@@ -217,7 +221,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // Spec B13.1, B13.2.
             let goes = if scanned.is_merge() {
                 let has_sources = self.has_sources(scanned, recovery).map_err(FtlError::Chip)?;
-                let is_kept = kept.contains(&scanned.seg) || self.is_doubted(scanned, recovery);
+                let is_kept = kept.contains(&scanned.seg) || scanned.what == Block::Undone;
                 let is_spare = if has_sources { is_kept } else { self.is_held_twice(scanned, recovery) };
                 recovery.spare.extend(is_spare.then_some(scanned.seg));
                 has_sources && !is_kept
@@ -349,26 +353,6 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             }
         }
         Ok(())
-    }
-
-    /// An undone merge that is not erased at once would be believed as soon as another logical block has a greater
-    /// commit, also if no page was taken from it: its own is merged first (Spec B12.1). Only one can be the first, so
-    /// of several logical blocks those of one stay, unless others have to (Spec B13.1).
-    fn doubt_kept_merges(&mut self, recovery: &mut Recovery) -> Result<(), FtlError> {
-        for scanned in recovery.scanned.iter().filter(|scanned| scanned.what == Block::Undone) {
-            let is_first = recovery.doubted.is_empty() || self.is_doubted(scanned, recovery);
-            if is_first || !self.has_sources(scanned, recovery).map_err(FtlError::Chip)? {
-                recovery.doubted.extend(scanned.lbns(self.map()).next());
-            }
-        }
-        Ok(())
-    }
-
-    /// True if a cut seems to have hit a merge, and its logical block is merged first. It stays as long as there is
-    /// room: it may have decayed while what it has read was being erased, and have what fades there (Spec B13.1).
-    fn is_doubted(&self, scanned: &Scanned, recovery: &Recovery) -> bool {
-        let lbn = scanned.lbns(self.map()).next().filter(|_| scanned.what == Block::Undone);
-        lbn.is_some_and(|lbn| recovery.doubted.contains(&lbn))
     }
 
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the

@@ -25,6 +25,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// anew.
     pub(super) fn find_last(&mut self, recovery: &mut Recovery) -> Result<(), MountError> {
         recovery.last = self.last_programmed(recovery);
+        let mut harmed: Option<Lbn> = None;
         // Each round takes a commit away, or is the last one.
         while let Some(index) = recovery.commits.iter().position(|commit| Some(commit.seq) == recovery.last_seq()) {
             let commit = recovery.commits.swap_remove(index);
@@ -35,14 +36,15 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                 recovery.last = self.last_programmed(recovery);
                 continue;
             }
-            // Spec B8.1.
-            if !self.is_harmed(&commit, recovery)? {
+            // Spec B8.7, B8.1: behind a commit that a cut has hit, none of another logical block comes first.
+            if harmed.is_some_and(|lbn| lbn != commit.lbn) || !self.is_harmed(&commit, recovery)? {
                 // Spec B12.5.
                 let pages = (0..self.shape().pages).map(|page| self.page_in(seg, page));
                 recovery.fragile.extend(pages.filter(|at| !recovery.faded.contains(at)));
                 recovery.commits.push(commit);
                 break;
             }
+            harmed = Some(commit.lbn);
             let is_merge = self.is_merge(seg, recovery)?;
             if !is_merge {
                 recovery.doubted.push(commit.lbn);

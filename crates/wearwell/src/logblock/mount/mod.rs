@@ -114,8 +114,7 @@ struct Recovery {
     greatest_seq: u64,
     /// Nothing was cut, and blocks that were being filled are continued.
     continues: bool,
-    /// Logical blocks with a commit that is not believed, and whose block has to stay for now. All are of the same one,
-    /// since it is merged first.
+    /// The logical block of each commit that is not believed. It is the same one, and is merged first (Spec B8.7).
     doubted: Vec<Lbn>,
     /// Logical blocks whose newest data block may fade, and which have older ones. And those of which the one before
     /// the newest lasts.
