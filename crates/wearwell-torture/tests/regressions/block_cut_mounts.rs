@@ -282,3 +282,19 @@ fn a_commit_that_fades_while_its_block_is_looked_at() {
         "write 0+3 0, fail 2:43589, cut 7:24245, write 0, mount",
     );
 }
+
+/// `fast-by-stream`: a page faded, the mount began anew and filled the block that it had been in. Another page faded,
+/// and what lay in the first one's place seemed to be unreadable.
+#[test]
+fn a_block_with_a_faded_page_is_filled() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=16 blocks=72 dies=2 paired-pages=2 mixed-erases block
+         blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=2 wear=dynamic reclaim=at-once
+         logical-pages=1072 endurance=100000 seed=8017926668272990473",
+        "write 81 82 83 563, mount, cut 1:14137, write 80, cut 5:29932, mount, cut 0:48203, mount, cut 0:55341, mount,
+         cut 5:12995, mount, cut 2:49370, mount, cut 4:47911, mount, cut 4:28072, mount, cut 5:29577, mount, cut
+         2:3046, mount, cut 3:19820, mount, cut 4:60703, mount, cut 1:6938, mount, cut 0:15693, mount, cut 0:12752,
+         mount, cut 2:42942, mount, cut 5:25196, mount, cut 5:10252, mount, cut 0:5811, mount, cut 2:19478, mount, cut
+         3:52242, mount, mount",
+    );
+}

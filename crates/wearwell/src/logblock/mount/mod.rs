@@ -219,6 +219,8 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                 Ok(ftl) => ftl,
                 Err((pages, error)) => return Err((pages, error.into())),
             };
+            let store = &mut ftl.writer.recycler.merger.store;
+            faded.iter().for_each(|&at| store.suspect(store.segment_of(at)));
             let mut recovery = Recovery {
                 faded,
                 committed: vec![0; ftl.merger().index.map().blocks() as usize],
@@ -233,9 +235,11 @@ impl<M: Pages, P: Probe> BlockFtl<M, P> {
                     ftl.scratch = recovery.page;
                     return Ok((ftl, recovery.report));
                 }
-                // Each round takes a page more for unreadable, so this ends.
+                // Each round takes a page more for unreadable, or has erased a block with such a page, so this ends.
                 (Err(_), Some(at)) => {
                     faded = recovery.faded;
+                    // Spec B1: where a block has been erased since, another page may be by now.
+                    faded.retain(|&at| ftl.merger().store.is_suspect(ftl.merger().store.segment_of(at)));
                     faded.push(at);
                     (pages, probe) = ftl.into_parts();
                 }

@@ -66,6 +66,11 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
         self.suspect[seg.index()] = true;
     }
 
+    /// True if it has not been erased since.
+    pub(in crate::logblock) fn is_suspect(&self, seg: Seg) -> bool {
+        self.suspect[seg.index()]
+    }
+
     /// The greatest number that a mount has found.
     pub(in crate::logblock) fn enter_seq(&mut self, greatest: u64) {
         self.next_seq = greatest + 1;
