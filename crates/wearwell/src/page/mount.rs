@@ -107,7 +107,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     fn repair(&mut self, outcome: &mut Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Outcome { suspects, uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
-        let Outcome { passed_over, headless, is_settled, report, .. } = outcome;
+        let Outcome { passed_over, headless, is_settled, gaps, report, .. } = outcome;
         // This is asked before anything on flash changes: a mount that runs out of memory later would stop half-way.
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc_mut().start();
@@ -126,7 +126,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
             let places: Vec<Ppn> = trusted.iter().map(|page| page.at).collect();
-            let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed, places.clone());
+            let mut rescue = Rescue::new(alloc, discards, take(tied), unsealed, gaps, places.clone());
             *uncertain = rescue.affordable(&trusted, suspects)?;
             let is_affordable = !uncertain.is_empty();
             // What the rescue empties is erased at once, because it may have taken the last free segment.
@@ -143,7 +143,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // rest, so these are read before.
             if !trusted.is_empty() && (!is_affordable || is_worn_out(&ended)) {
                 is_keeping = self.keep_trusted(trusted, passed_over)?;
-                ended = self.rescue_trusting(suspects, merged, unsealed, places, faded);
+                ended = self.rescue_trusting(suspects, merged, [unsealed, gaps], places, faded);
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {
@@ -218,7 +218,7 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     misses_copies: bool,
     /// There is a record that a page is lost.
     has_losses: bool,
-    /// Segments with an unreadable slot that no cut has hit.
+    /// Segments with an unreadable slot that no cut has hit; in the end, those whose account is incomplete.
     gaps: Vec<Seg>,
     /// Segments that show that pages may be lost.
     evidence: Vec<Seg>,

@@ -29,8 +29,8 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
 
-pub(super) use mark::decode_older;
 use mark::encode_older;
+pub(super) use mark::{decode_incomplete, decode_older};
 
 /// The class of rescued pages.
 const CLASS: Class = Class(0);
@@ -78,6 +78,8 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     tied: Vec<Seg>,
     /// Segments without a summary. Its marks name them, too.
     unsealed: &'a [Seg],
+    /// Segments whose account is incomplete. Its marks say so: behind a rescue of their pages nothing else does.
+    incomplete: &'a [Seg],
     /// The places of the uncertain pages, whether there is room for copies of them or not.
     uncertain: Vec<Ppn>,
 }
@@ -88,10 +90,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         discards: &'a DiscardMap,
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
+        incomplete: &'a [Seg],
         uncertain: Vec<Ppn>,
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
-        Self { alloc, discards, tied, unsealed, uncertain }
+        Self { alloc, discards, tied, unsealed, incomplete, uncertain }
     }
 
     fn place_of(&self, lpn: Lpn) -> Ppn {
@@ -289,9 +292,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn copy_all(&mut self, pages: &[Page], faded: &mut Vec<Ppn>) -> Result<Vec<(Seg, u32)>, ErrorKind> {
         // With tag pages among them, the copies are not in consecutive slots.
         let end = self.alloc.log().slot_of(self.first_copy() + pages.len() as u32 - 1) + 1;
-        let older = self.tied.iter().chain(self.unsealed);
+        let older = self.incomplete.iter().chain(&self.tied).chain(self.unsealed);
         let older: Vec<_> = older.map(|&seg| (seg, self.alloc.table().erases(seg))).collect();
-        let named = if L::STORES { encode_older(&older, self.alloc.shape().page_bytes) } else { Vec::new() };
+        let (incomplete, page_bytes) = (self.incomplete.len(), self.alloc.shape().page_bytes);
+        let named = if L::STORES { encode_older(&older, incomplete, page_bytes) } else { Vec::new() };
         let mark = Source::Host(&named, self.alloc.next_seq());
         // The mark is first: without it, copies would count one by one, and not all or none (Spec P3).
         self.alloc.append(Lpn(end), CLASS, Kind::RescueMark, mark, Ppn::NONE)?;

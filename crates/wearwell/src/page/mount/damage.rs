@@ -14,6 +14,7 @@ use crate::ftl::Probe;
 use crate::page::config::IMPLAUSIBLE_CLOCK;
 use crate::page::discards::is_unmapped;
 use crate::page::log::Kind;
+use crate::page::rescue::decode_incomplete;
 use crate::place::PlaceChoice;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -56,12 +57,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     }
 
     /// Decides which segments with gaps were not being erased.
-    pub(super) fn weigh_gaps(&mut self, ties: &[Found]) {
+    pub(super) fn weigh_gaps(&mut self, ties: &[Found]) -> Result<(), MountError> {
         // Spec P13.
-        let mut gaps = core::mem::take(&mut self.gaps);
-        gaps.retain(|&seg| self.is_needed(seg, ties));
-        self.report.incomplete_segments = gaps.len() as u32;
-        self.evidence.append(&mut gaps);
+        for seg in core::mem::take(&mut self.gaps) {
+            if self.is_needed(seg, ties) || self.is_marked_incomplete(seg)? {
+                self.gaps.push(seg);
+            }
+        }
+        self.report.incomplete_segments = self.gaps.len() as u32;
+        self.evidence.extend(&self.gaps);
+        Ok(())
+    }
+
+    /// True if the mark of a rescue says that the account of a segment was incomplete. Its pages may have been copied
+    /// since, so that it is not needed, and the mount may have been cut before the loss was on record.
+    fn is_marked_incomplete(&mut self, seg: Seg) -> Result<bool, MountError> {
+        let erases = self.alloc.table().erases(seg);
+        for (rescue, _) in self.rescues.clone() {
+            if self.reads_rescue_mark(rescue)? && decode_incomplete(self.page).any(|named| named == (seg, erases)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Lists the pages that are lost.

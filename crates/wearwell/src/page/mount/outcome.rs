@@ -21,6 +21,8 @@ pub(super) struct Outcome {
     pub(super) passed_over: Vec<Found>,
     /// Segments that show that pages may be lost.
     pub(super) evidence: Vec<Seg>,
+    /// Segments whose account is incomplete.
+    pub(super) gaps: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
     pub(super) unrecorded: Vec<u32>,
     /// Parts of the discard map that cannot be read, and that the checkpoint stands for.
@@ -51,6 +53,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             uncertain: take(&mut self.uncertain),
             passed_over: take(&mut self.passed_over),
             evidence: take(&mut self.evidence),
+            gaps: take(&mut self.gaps),
             unrecorded: take(&mut self.unrecorded),
             known_parts: take(&mut self.known_parts),
             unsealed: take(&mut self.unsealed),

@@ -47,7 +47,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         others.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
         // to have lost pages.
-        self.weigh_gaps(&ties);
+        self.weigh_gaps(&ties)?;
         self.leave_doomed(&mut ties, is_suspect)?;
         self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
