@@ -156,8 +156,8 @@ fn a_victim_without_a_header_seems_to_be_needed() {
 }
 
 /// A page decayed, and a mount copied all that counted beside it, since that may have been what a rescue had left. Then
-/// a page that a cut had hit faded, and the mount began again: the segment was not needed any more, so that its gap told
-/// of no loss, and zeros were served.
+/// a page that a cut had hit faded, and the mount began again: the segment was not needed any more, so that its gap
+/// told of no loss, and zeros were served.
 #[test]
 fn three_pages_that_decay_and_two_cut_writes() {
     assert_holds(
