@@ -228,6 +228,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     known_parts: Vec<u32>,
     /// Set if something was found that only this layout writes.
     is_ours: bool,
+    /// Segments with a slot that cannot be read, whatever it was.
+    harmed: Vec<Seg>,
     /// Segments of rescues that were cut.
     undone: Vec<Seg>,
     /// Segments that a rescue has filled, each with the slot after its last copy.
@@ -273,6 +275,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             unrecorded: Vec::new(),
             known_parts: Vec::new(),
             is_ours: false,
+            harmed: Vec::new(),
             undone: Vec::new(),
             rescues: Vec::new(),
             open: Vec::new(),

@@ -7,7 +7,7 @@
 //! read, no cut can have hit it, and the segment was not being erased. It certainly was not if it holds a page without
 //! another copy.
 
-use super::{Found, Log, MountError, Recovery, SegmentScan};
+use super::{Found, Log, MountError, Recovery, SegmentScan, note};
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
@@ -26,6 +26,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log_mut().doubt_sources();
+        note(&mut self.harmed, seg)?;
         // A slot that a cut may have hit need not have held anything. In any other one something was programmed.
         let is_gap = !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from);
         if is_gap && !self.alloc.log_mut().shows_erase(seg)? {

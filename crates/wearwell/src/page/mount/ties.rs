@@ -10,7 +10,7 @@
 use alloc::vec::Vec;
 
 use super::{Found, Log, MountError, Recovery, note};
-use crate::addr::{Ppn, Seg};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::rescue::decode_older;
@@ -202,26 +202,36 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     }
 
     /// The needed segments that have lost nothing. Of a page that is alone in another one the other copy may have
-    /// decayed. To look at all of one takes a read for each page, so it is done only where a segment that was opened
-    /// later has a copy, as that of a victim has.
+    /// decayed. To look at all of one takes a read for each page, so it is done only where such a copy may have been:
+    /// where a page that is alone cannot be read, or where a segment that was opened later has a copy of another page,
+    /// as that of a victim has, and a slot that cannot be read.
     fn certain_segments(&mut self, ties: &[Found]) -> Result<Vec<Seg>, MountError> {
         let mut certain = Vec::new();
         for seg in self.needed_segments(ties) {
             // Spec P5: such a segment is in doubt.
-            if !(self.may_be_victim(seg, ties) && self.alloc.log_mut().is_half_erased(seg)?) {
+            let may_be_victim = self.may_be_victim(seg, ties) || !self.holds_lone_page(seg, ties)?;
+            if !(may_be_victim && self.alloc.log_mut().is_half_erased(seg)?) {
                 certain.push(seg);
             }
         }
         Ok(certain)
     }
 
-    /// True if a page in a segment has a copy in one that was not opened before it, as far as that is known.
+    /// True if a page in a segment has a copy in one that was not opened before it, as far as that is known, and in
+    /// which something cannot be read: that may be the copy of another page.
     fn may_be_victim(&self, seg: Seg, ties: &[Found]) -> bool {
         let opened = |seg: Seg| self.alloc.table().opened(seg);
         let pairs = ties.iter().map(|tie| [tie.at, self.place_of(tie.lpn)].map(|at| self.segment_of(at)));
         let mut others = pairs.filter(|pair| pair.contains(&seg)).flatten().filter(|&other| other != seg);
         // One that is still open has the greatest stamp here.
-        others.any(|other| opened(other) >= opened(seg))
+        others.any(|other| self.harmed.contains(&other) && opened(other) >= opened(seg))
+    }
+
+    /// True if the first page in a segment without another copy in `ties` can be read.
+    fn holds_lone_page(&mut self, seg: Seg, ties: &[Found]) -> Result<bool, MountError> {
+        let is_lone = |&(lpn, _): &(Lpn, Ppn)| ties.iter().all(|tie| tie.lpn != lpn);
+        let lone = self.alloc.index().live_in(seg).into_iter().find(is_lone);
+        lone.map_or(Ok(false), |(lpn, at)| self.holds(at, lpn))
     }
 
     /// True if a segment holds a page without another copy in `ties`.
