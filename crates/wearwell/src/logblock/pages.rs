@@ -29,6 +29,13 @@ pub struct PagesShape {
     pub order: ProgramOrder,
 }
 
+impl PagesShape {
+    /// The first page of the group that the page before `end` lies in.
+    pub(in crate::logblock) fn last_group(&self, end: u32) -> u32 {
+        (end - 1) / self.group * self.group
+    }
+}
+
 /// What the tag of a page says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagRead {

@@ -225,7 +225,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for scanned in &recovery.scanned {
             let is_undone = scanned.what == Block::Undone;
             // The first page that shares cells with the commit.
-            let commit_group = (self.shape().pages - 1) / self.shape().group * self.shape().group;
+            let commit_group = self.shape().last_group(self.shape().pages);
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
             // Without its first page nothing says whether a merge filled it.
             let is_data = scanned.is_merge() || scanned.commit().is_some() || scanned.is_headless();

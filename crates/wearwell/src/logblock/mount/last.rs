@@ -164,7 +164,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for scanned in recovery.scanned.iter().filter(|scanned| scanned.may_be_open()) {
             let end = scanned.programmed();
             // Of a merge it may be what cut erases have left: any page of it may fade.
-            let first = if scanned.lacks_commit() { 0 } else { (end - 1) / self.shape().group * self.shape().group };
+            let first = if scanned.lacks_commit() { 0 } else { self.shape().last_group(end) };
             let is_full = end.is_multiple_of(self.shape().group) || end == self.shape().pages;
             if !is_full || scanned.tags[first as usize..end as usize].contains(&TagRead::Unreadable) {
                 recovery.fragile.extend((first..end).map(|page| self.page_in(scanned.seg, page)));
@@ -202,7 +202,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn last_shared<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = Ppn> + 'a {
         recovery.scanned.iter().filter(|scanned| self.is_shared(scanned)).flat_map(|scanned| {
             let end = scanned.programmed();
-            ((end - 1) / self.shape().group * self.shape().group..end).map(|page| self.page_in(scanned.seg, page))
+            (self.shape().last_group(end)..end).map(|page| self.page_in(scanned.seg, page))
         })
     }
 
@@ -387,7 +387,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// before the group has decayed. With an older commit beside it that proves nothing, since a mount may have begun
     /// to erase the third block of three; nor with one that cannot be read any more.
     fn has_whole_group(&self, merged: &Scanned, lbn: Lbn) -> bool {
-        let group = ((self.shape().pages - 1) / self.shape().group * self.shape().group) as usize;
+        let group = self.shape().last_group(self.shape().pages) as usize;
         let has_all = merged.has_all_held(self.map().pages_of(lbn) as usize);
         let is_whole = |read: &TagRead| matches!(read, TagRead::Tag(_)) || *read == TagRead::Erased && has_all;
         merged.tags[group..].iter().all(is_whole)
