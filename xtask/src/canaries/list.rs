@@ -76,7 +76,6 @@ pub(crate) const UNNOTICED: &[&str] = &[
     "map-stale",
     "map-last-segment",
     "read-last",
-    "unmarked-merge",
 ];
 
 const fn caught(run: Run) -> Evidence {

@@ -298,3 +298,26 @@ fn a_block_with_a_faded_page_is_filled() {
          3:52242, mount, mount",
     );
 }
+
+/// A cut hit a merge behind the record of a dead logical block. The mount gave the dead one a commit before it merged
+/// what the cut had hit, and was cut: the merge was believed with its gaps.
+#[test]
+fn a_cut_merge_comes_before_a_dead_block() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=24 dies=1 paired-pages=4 block
+         blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=3 wear=none reclaim=proactive
+         logical-pages=48 endurance=100000 seed=1",
+        "write 8+8 0 1 3 2 4 5 6 7, discard 8+8, flush, cut 7:25654, write 0, cut 11:27552, mount, mount",
+    );
+}
+
+/// The same with one cut: a page of the merge faded in the mount.
+#[test]
+fn a_merge_that_fades_comes_before_a_dead_block() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=24 dies=1 paired-pages=4 fading-pairs block
+         blocks-per-segment=1 scheme=log-block recycle=merge-only log-blocks=3 wear=none reclaim=proactive
+         logical-pages=48 endurance=100000 seed=1",
+        "write 8+8 0 1 3 2 4 5 6 7, discard 8+8, flush, cut 7:16283, write 0, mount",
+    );
+}

@@ -128,13 +128,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         for (seg, _) in others {
             self.recycler.merger.store.release(seg)?;
         }
-        self.supersede_unmarked(&mut suspects, recovery)?;
-        // Without room for that, no other logical block may get a greater commit.
+        // Spec B12. A commit of a dead logical block would be a greater one of another, so it comes behind these.
+        self.rescue(&suspects, recovery)?;
         if recovery.refused.is_none() {
             self.clear_dead(recovery)?;
             self.record_missing(recovery)?;
-            // Spec B12.
-            self.rescue(&suspects, recovery)?;
         }
         recovery.report.read_only = recovery.refused.is_some();
         if recovery.report.read_only {
@@ -164,18 +162,6 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                 self.recycler.merger.store.add_free(seg);
             }
         }
-    }
-
-    /// Merges the logical blocks of undone merges that could neither be erased nor marked bad. As soon as another
-    /// logical block has a greater commit, a mount believes such a merge, so a greater one of its own comes before that
-    /// (Spec B12.1). One that is dead gets it in [`clear_dead`](Self::clear_dead), before the others.
-    fn supersede_unmarked(&mut self, suspects: &mut Vec<Lbn>, recovery: &mut Recovery) -> Result<(), FtlError> {
-        let unmarked = recovery.undone().filter(|merge| self.recycler.merger.store.is_unmarked(merge.seg));
-        let unmarked: Vec<Lbn> = unmarked.filter_map(|merge| merge.lbns(self.map()).next()).collect();
-        let (dead, others): (Vec<Lbn>, Vec<_>) = unmarked.into_iter().partition(|lbn| recovery.dead.contains(lbn));
-        recovery.dead.sort_by_key(|lbn| !dead.contains(lbn));
-        suspects.retain(|lbn| !others.contains(lbn));
-        self.rescue(&others, recovery)
     }
 
     /// Empties log blocks with a page that a commit has passed over: if the commit decays, the page would count again

@@ -25,10 +25,10 @@ const SOURCES: [&str; 9] = [
 ];
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
-/// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest unmarked-merge
-/// continued map-comes-back lost-header no-free-segment first-slot map-faded-copy map-revived last-unpadded
-/// half-erased-pages headless-copies`). Those of `faded-older`, `passed-over`, `expendable` and `both-in-erasure`
-/// failed on earlier engines; newer rules cover these now.
+/// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued
+/// map-comes-back lost-header no-free-segment first-slot map-faded-copy map-revived last-unpadded half-erased-pages
+/// headless-copies`). Those of `faded-older`, `passed-over`, `expendable`, `both-in-erasure` and an undone merge that
+/// cannot be erased failed on earlier engines; newer rules cover these now.
 const SAID: [(&str, &str); 24] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
