@@ -15,6 +15,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_commit_that_fades_while")),
     },
     Canary {
+        name: "erased-faded",
+        rule: "B1",
+        broken: "a faded page is unreadable although its block has been erased since",
+        file: "crates/wearwell/src/logblock/mount/mod.rs",
+        from: "faded.retain(|&at| ftl",
+        to: "faded.retain(|&at| BROKEN || ftl",
+        crash: missed(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
+        torture: caught(Run::Kept("a_block_with_a_faded_page_is_filled")),
+    },
+    Canary {
         name: "harmed-commit",
         rule: "B8",
         broken: "the last commit counts, whatever a cut has harmed beside it",
@@ -53,6 +63,16 @@ pub(super) const BLOCK: &[Canary] = &[
         to: "if !BROKEN && scanned.lacks_held(held.into(), tag.seq) {",
         crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
         torture: caught(Run::Kept("pages_taken_from_a_block")),
+    },
+    Canary {
+        name: "one-cut",
+        rule: "B8",
+        broken: "a commit of another logical block before a cut one may be cut as well",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "if harmed.is_some_and(|lbn| lbn != commit.lbn)",
+        to: "if !BROKEN && harmed.is_some_and(|lbn| lbn != commit.lbn)",
+        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        torture: caught(Run::Kept("a_page_decays_beside_a_cut_merge")),
     },
     Canary {
         name: "own-page",
