@@ -246,25 +246,29 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     #[inline(never)]
     pub(crate) fn scan_segment(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
         // Spec N1.
-        if self.is_bad(seg)? {
-            return Ok(SegmentScan { bad: true, ..SegmentScan::default() });
+        let mut scan = SegmentScan { bad: self.is_bad(seg)?, ..SegmentScan::default() };
+        if scan.bad {
+            return Ok(scan);
         }
         if !B::STORES {
-            return Ok(SegmentScan { empty: true, needs_erase: true, ..SegmentScan::default() });
+            (scan.empty, scan.needs_erase) = (true, true);
+            return Ok(scan);
         }
         // Spec N2.
-        match self.read_summary(seg)? {
-            Some(scan) => Ok(scan),
-            None if self.tag_pages.get().is_some() => self.scan_groups(seg),
-            None => self.scan_slots(seg),
+        if !self.read_summary(seg, &mut scan)? {
+            match self.tag_pages.get() {
+                Some(_) => self.scan_groups(seg, &mut scan)?,
+                None => self.scan_slots(seg, &mut scan)?,
+            }
         }
+        Ok(scan)
     }
 
     /// Reads the tags of a segment without a summary.
-    fn scan_slots(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+    fn scan_slots(&mut self, seg: Seg, scan: &mut SegmentScan) -> Result<(), ErrorKind> {
         let header = self.read_header(seg)?;
-        let slots = self.layout.slots as usize;
-        let (mut tags, mut gone, mut recorded) = (Vec::new(), Vec::new(), 0);
+        let (slots, mut recorded) = (self.layout.slots as usize, 0);
+        let SegmentScan { tags, gone, .. } = scan;
         self.each_slot(seg, &mut |slot, record| {
             if record.is_none() {
                 // The lists are as long as they can get from their first entry on. So an erased segment takes no
@@ -278,7 +282,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             tags.push(record.and_then(Record::page));
         })?;
         // Spec N6.
-        let ends_before_summary = tags.len() == self.layout.slots as usize && self.has_begun_summary(seg)?;
+        let ends_before_summary = tags.len() == slots && self.has_begun_summary(seg)?;
         let suspect_from =
             if ends_before_summary { self.layout.slots } else { self.layout.suspects_behind(tags.len() as u32) };
         // Spec P3: what cannot be read does not show that a rescue had ended.
@@ -289,29 +293,22 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
         let end = tags.first().and_then(Option::as_ref).filter(is_mark).map_or(0, |mark| mark.lpn.0);
         // With the header such a rescue counts, but none of its copies is certain. The first slot may have been a mark.
-        let doubts_end = certain_to < end && end <= lasts_to || gone.first() == Some(&0);
-        let mut scan = SegmentScan {
-            erases: header.map(|header| header.erases),
-            empty: tags.is_empty(),
-            // Spec N5.
-            needs_erase: header.is_none(),
-            // Only a summary says what the segment was opened for. Without one the first tag is the best that is left.
-            class: tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class),
-            suspect_from,
-            lasts_to,
-            doubts_end,
-            tags,
-            gone,
-            ..SegmentScan::default()
-        };
-        self.compare_header(&mut scan, header);
-        Ok(scan)
+        scan.doubts_end = certain_to < end && end <= lasts_to || gone.first() == Some(&0);
+        scan.empty = tags.is_empty();
+        // Only a summary says what the segment was opened for. Without one the first tag is the best that is left.
+        scan.class = tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class);
+        (scan.suspect_from, scan.lasts_to) = (suspect_from, lasts_to);
+        self.note_header(scan, header);
+        Ok(())
     }
 
-    /// Notes how the header of a segment differs from what this layout writes now.
-    pub(super) fn compare_header(&self, scan: &mut SegmentScan, header: Option<SegmentHeader>) {
+    /// Notes the header of a segment, and how it differs from what this layout writes now.
+    pub(super) fn note_header(&self, scan: &mut SegmentScan, header: Option<SegmentHeader>) {
+        // Spec N5.
+        scan.needs_erase |= header.is_none();
         // Spec N3.
         if let Some(header) = header {
+            scan.erases = Some(header.erases);
             scan.other_map = self.extra.is_of_other_map(header.version);
             scan.compare(&header, self.read_versions(), self.logical_pages);
         }

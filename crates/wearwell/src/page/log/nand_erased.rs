@@ -4,6 +4,7 @@
 
 use wearwell_flash::{ErrorKind, Nand};
 
+use super::SegmentScan;
 use super::nand::NandLog;
 use super::nand_groups::TagPlace;
 use super::payload::Payload;
@@ -41,7 +42,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             return Ok(false);
         }
         // One that cannot be read shows nothing: a block that is gone as a whole may have been erased there.
-        Ok(self.read_summary(seg)?.is_some_and(|scan| scan.tags.len() > programmed as usize))
+        let mut scan = SegmentScan::default();
+        Ok(self.read_summary(seg, &mut scan)? && scan.tags.len() > programmed as usize)
     }
 
     /// True if the erase of a segment has certainly begun: something reads as erased in front of what was programmed,

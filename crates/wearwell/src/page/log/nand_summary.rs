@@ -35,8 +35,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         }
     }
 
-    /// The summary of a segment, if there is a good one.
-    pub(super) fn read_summary(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
+    /// Takes a segment's summary into its scan. False if there is no good one.
+    pub(super) fn read_summary(&mut self, seg: Seg, scan: &mut SegmentScan) -> Result<bool, ErrorKind> {
         let payload_bytes = self.layout.summary_payload_bytes as usize;
         let is_whole = self.layout.summary_pages == 1;
         let mut bytes = Vec::new();
@@ -44,7 +44,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         for part in (0..self.layout.summary_pages).rev() {
             let record = self.record_at(self.address(seg, 1 + self.layout.slots + part), true)?;
             if !matches!(record, Some(Record::Summary)) {
-                return Ok(None);
+                return Ok(false);
             }
             // Memory is taken only now: most segments without a summary are left at its last page.
             if !is_whole {
@@ -52,22 +52,17 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                 bytes[part as usize * payload_bytes..][..payload_bytes].copy_from_slice(&self.page[..payload_bytes]);
             }
         }
-        Ok(self.parse_summary(if is_whole { &self.page[..payload_bytes] } else { &bytes }))
+        Ok(self.take_summary(if is_whole { &self.page[..payload_bytes] } else { &bytes }, scan).is_some())
     }
 
-    fn parse_summary(&self, bytes: &[u8]) -> Option<SegmentScan> {
+    fn take_summary(&self, bytes: &[u8], scan: &mut SegmentScan) -> Option<()> {
         let (head, tags) = nand_bytes::decode_summary(bytes, self.layout.slots, self.read_versions())?;
         // A shutdown ends segments early. The slots behind the last one with a tag were never programmed.
         let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
-        Some(SegmentScan {
-            erases: Some(head.erases),
-            sealed: true,
-            opened: Some(head.opened),
-            class: head.class,
-            tags: tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect(),
-            suspect_from: self.layout.slots,
-            lasts_to: self.layout.slots,
-            ..SegmentScan::default()
-        })
+        scan.tags = tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect();
+        (scan.erases, scan.opened, scan.class) = (Some(head.erases), Some(head.opened), head.class);
+        (scan.suspect_from, scan.lasts_to) = (self.layout.slots, self.layout.slots);
+        scan.sealed = true;
+        Some(())
     }
 }

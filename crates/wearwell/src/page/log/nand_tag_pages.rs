@@ -129,7 +129,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// Reads the tags of a segment without a summary.
-    pub(super) fn scan_groups(&mut self, seg: Seg) -> Result<SegmentScan, ErrorKind> {
+    pub(super) fn scan_groups(&mut self, seg: Seg, scan: &mut SegmentScan) -> Result<(), ErrorKind> {
         let header = self.read_header(seg)?;
         let mut found = self.read_groups(seg)?;
         let (programmed, known) = (found.programmed, found.known());
@@ -153,22 +153,14 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             None => found.last_first,
             Some(_) => suspect_from,
         };
-        let is_empty = found.tags.is_empty();
-        let mut scan = SegmentScan {
-            erases: header.map(|header| header.erases),
-            empty: is_empty,
-            // Spec N5, T2.
-            needs_erase: header.is_none() || (is_empty && (programmed > 0 || is_summary_touched)),
-            class: found.tags.iter().flatten().next().map_or(Class(0), |tag| tag.class),
-            suspect_from,
-            lasts_to,
-            rescue_end: found.rescue_end,
-            tags: found.tags,
-            gone: found.gone,
-            ..SegmentScan::default()
-        };
-        self.compare_header(&mut scan, header);
-        Ok(scan)
+        scan.empty = found.tags.is_empty();
+        // Spec T2.
+        scan.needs_erase = scan.empty && (programmed > 0 || is_summary_touched);
+        scan.class = found.tags.iter().flatten().next().map_or(Class(0), |tag| tag.class);
+        (scan.suspect_from, scan.lasts_to, scan.rescue_end) = (suspect_from, lasts_to, found.rescue_end);
+        (scan.tags, scan.gone) = (found.tags, found.gone);
+        self.note_header(scan, header);
+        Ok(())
     }
 
     /// The tag of a page; `Uncorrectable` if it is not known.
