@@ -581,3 +581,17 @@ fn a_summary_fades_between_two_looks() {
          41 36 28 33, cut 2:47831, write 34, mount, decay 30, mount, mount, mount",
     );
 }
+
+/// A mount was cut that had erased the segment with the version before the last translation page, which looked like a
+/// suspect once the one behind it had faded. No segment was left to copy it to, and what was discarded came back.
+#[test]
+fn the_translation_page_before_the_suspect_looks_like_one() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=20 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=6 endurance=100000 seed=2265484861610973952",
+        "write 0+6, discard 1, flush, write 3 5 4 0, cut 1:27645, write 2, cut 5:19180, mount, fail 1:28013 3:46995
+         5:64928 7:30900 9:39639 11:9136 13:63517 15:44505 17:22997 19:56584 21:11899 23:22647 25:57187 27:8420
+         29:15711, mount",
+    );
+}
