@@ -557,7 +557,7 @@ fn a_read_only_device_reads_what_seems_erased_in_part() {
          logical-pages=63 endurance=100000 seed=14039662212041432986",
         "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
          47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
-         29 31 23 51 13 31 50 18, fail 0:25573 2:5023, mount, mount, fail 3:52683, cut 7:20448, write 59, decay 119,
+         29 31 23 51 13 31 50 18, fail 0:10554 2:18527, mount, mount, fail 3:26966, cut 7:27639, write 59, decay 116,
          mount",
     );
 }

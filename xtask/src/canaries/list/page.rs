@@ -72,7 +72,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
         crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: missed(Run::Kept("copies_that_an_erase_has_left")),
+        torture: caught(Run::Kept("a_suspect_copy_beside_a_victim")),
     },
     Canary {
         name: "shown-copy",
@@ -82,7 +82,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?",
         to: "may_have_decayed && (BROKEN || !self.alloc.log_mut().shows_erase(seg)?)",
         crash: missed(Run::Crash("retold::page_mapping")),
-        torture: missed(Run::Kept("a_suspect_copy_beside_an_erase")),
+        torture: caught(Run::Kept("a_suspect_copy_beside_a_victim")),
     },
     Canary {
         name: "lost-record",
@@ -245,6 +245,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("a_loss_is_recorded_before")),
     },
     Canary {
+        name: "marked-incomplete",
+        rule: "P13",
+        broken: "the mark of a rescue does not say whose account was incomplete",
+        file: "crates/wearwell/src/page/mount/damage.rs",
+        from: "|| self.is_marked_incomplete(seg)? {",
+        to: "|| !BROKEN && self.is_marked_incomplete(seg)? {",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("three_pages_that_decay_and_two")),
+    },
+    Canary {
         name: "gaps",
         rule: "P13",
         broken: "slots of which nothing can be told are passed over",
@@ -292,7 +302,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: ".chain(passed_over)",
         to: ".chain(if BROKEN { &[] } else { passed_over })",
         crash: missed(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("a_read_only_device_reads_what_seems")),
+        torture: caught(Run::Kept("a_read_only_device_reads_what_seems")),
     },
     Canary {
         name: "lone-victim",
