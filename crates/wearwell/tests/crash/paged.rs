@@ -268,6 +268,38 @@ fn any_page_may_decay_behind_a_cut() {
     assert!(decayed > 200, "only {decayed} pages decayed");
 }
 
+/// A translation page names a place that has the mark of a rescue now, and the newer copy of that page decays. The mark
+/// has a count in place of a page's number, here that of the page. Its zeros are not served (`cargo xtask canaries
+/// any-kind`).
+#[test]
+fn the_mark_of_a_rescue_is_no_page() {
+    let rig = paged([512, 8, 18, 1], 1, 3, 40);
+    let mut ftl = rig.format();
+    let mut model = Model::new(rig.logical_pages(), 1);
+    let write = |page| Command::Write { page, stream: 0 };
+    // The discard writes the translation page, once. The mark of a rescue of one page has the count 2.
+    for command in [write(2), write(0), Command::Discard { page: 0, count: 1 }, Command::Flush] {
+        model.run(&mut ftl, command).expect("nothing fails");
+    }
+    for session in 0..5 {
+        if session > 0 {
+            let mut chip = PagedRig::into_chip(ftl);
+            chip.power_on();
+            ftl = rig.mount(chip).expect("it mounts").0;
+        }
+        let again = (session == 2).then_some(write(2));
+        for command in again.into_iter().chain([write(0), write(1), Command::Flush]) {
+            model.run(&mut ftl, command).expect("nothing fails");
+        }
+    }
+    let mut lost = 0;
+    each_page_decayed(&rig, PagedRig::into_chip(ftl), &model, |page, _, found| {
+        assert_ne!(found[2], Found::Zeros, "{page:?}: {found:?}");
+        lost += usize::from(found[2] == Found::Lost);
+    });
+    assert_eq!(lost, 1, "what the translation page names is the mark");
+}
+
 #[test]
 fn storms() {
     for seed in 0..seeds() {

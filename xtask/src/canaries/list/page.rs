@@ -81,7 +81,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?",
         to: "may_have_decayed && (BROKEN || !self.alloc.log_mut().shows_erase(seg)?)",
-        crash: missed(Run::Crash("retold::page_mapping")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_suspect_copy_beside_a_victim")),
     },
     Canary {
@@ -202,7 +202,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "is_dropped(tie.at) && !is_doomed_at",
         to: "is_dropped(tie.at) && BROKEN | !is_doomed_at",
         crash: missed(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("two_copies_in_erasure")),
+        torture: caught(Run::Kept("two_copies_in_erasure_without")),
     },
     Canary {
         name: "decayed-copy",
@@ -301,7 +301,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/worn.rs",
         from: ".chain(passed_over)",
         to: ".chain(if BROKEN { &[] } else { passed_over })",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_read_only_device_reads_what_seems")),
     },
     Canary {
@@ -411,7 +411,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/mod.rs",
         from: "matches!(self.kind, Kind::Data | Kind::Lost) && self.lpn",
         to: "(BROKEN || matches!(self.kind, Kind::Data | Kind::Lost)) && self.lpn",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("the_mark_of_a_rescue")),
         torture: missed(Run::Kept("a_mark_is_no_page_of")),
     },
 ];
