@@ -199,3 +199,18 @@ fn two_copies_in_erasure_without_a_free_segment() {
          mount, verify, verify, verify, verify",
     );
 }
+
+/// There is no room for copies of all pages that an erase may have hit, and a program fails in the mount. So it erased
+/// the segment with the other copy of such a page, and the page faded before it was moved. But it had been read.
+#[test]
+fn a_page_that_a_mount_has_read_fades_before_it_is_moved() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
+         29 31 23 51 13 31 50 18, fail 0:62299 2:34140, mount, mount, fail 3:16933, cut 7:38058, write 59, decay 12,
+         fail 7:33673, mount",
+    );
+}

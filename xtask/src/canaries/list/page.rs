@@ -141,8 +141,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/cleaner/keeping.rs",
         from: "self.kept.iter().position(|kept| kept.lpn == lpn)",
         to: "self.kept.iter().position(|kept| !BROKEN && kept.lpn == lpn)",
-        crash: missed(Run::Crash("retold::page_mapping")),
-        torture: missed(Run::Kept("a_copy_is_erased_for_want_of_room")),
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_page_that_a_mount_has_read")),
     },
     Canary {
         name: "exposed",
