@@ -3,10 +3,10 @@
 //! 1. *Look*: the last page of a block tells a data block; of others the first page, and of log blocks all pages.
 //! 2. *Choose*: of the data blocks of a logical block, the last one committed; of all copies of a page newer than
 //!    that, the one with the greatest number; then the discards, and what is recorded to be dead.
-//! 3. *Clear*: blocks of which nothing was chosen are erased, and dead ones.
+//! 3. *Clear*: blocks of which nothing was chosen are erased.
 //! 4. *Rescue*: the page programmed last may read well now and fail later, so its logical block is merged before
-//!    anything is served. What is older in the same logical block is erased only then. After a clean shutdown there
-//!    is no such page.
+//!    anything is served. What is older in the same logical block is erased only then, and so is what is dead. After
+//!    a clean shutdown there is no such page.
 //!
 //! If a page fades between the moment it is found and its rescue, the mount begins anew without it, as after another
 //! cut: nothing older has been erased. Log blocks found after a cut are not continued.
