@@ -3,8 +3,10 @@
 use clap::Args;
 use comfy_table::CellAlignment;
 use serde::Serialize;
+use wearwell_sim::Op;
 use wearwell_sim::bound::{self, Bound, Wanted};
-use wearwell_sim::run;
+use wearwell_sim::run::{self, RunConfig};
+use wearwell_sim::trace::Trace;
 
 use crate::args::{RunArgs, workload_or_trace};
 use crate::failure::{Failure, tell};
@@ -25,8 +27,8 @@ pub(crate) struct BoundCommand {
     /// The most groups of nodap, from 2 to 15
     #[arg(long, value_name = "N", default_value_t = 8)]
     groups: u32,
-    /// Numbers of open segments for sorted-runs
-    #[arg(long, value_name = "R,…", value_delimiter = ',', default_values_t = [8, 16, 32, 64])]
+    /// Numbers of open segments for sorted-runs [default: 8,16,32,64, without those that the device has no room for]
+    #[arg(long, value_name = "R,…", value_delimiter = ',')]
     open: Vec<u32>,
     /// Write the bounds as JSON to FILE, or with - to standard output and nothing else there
     #[arg(long, value_name = "FILE|-")]
@@ -41,16 +43,33 @@ struct Bounds<'a> {
     bounds: &'a [Bound],
 }
 
+impl BoundCommand {
+    /// What was said and changes nothing here, a line each.
+    fn unused(&self) -> Vec<String> {
+        let said = self.run.said();
+        let flags = [
+            ("--which", said.engine.which.is_some()),
+            ("--where", said.engine.place.is_some()),
+            ("--wear", said.engine.wear.is_some()),
+            ("--window", said.window_bytes.is_some()),
+        ];
+        let unused = flags.into_iter().filter(|(_, is_said)| *is_said);
+        unused.map(|(flag, _)| format!("{flag} changes nothing with wearwell bound")).collect()
+    }
+}
+
 pub(crate) fn run(command: &BoundCommand) -> Result<(), Failure> {
     output::check_all(&[&command.json])?;
     let workload = command.what.as_deref().map(workload_or_trace).transpose()?;
     let config = command.run.config_of(workload)?;
     let trace = run::load(&config.workload, command.run.device())?;
+    tell(cut_short(&config, trace.as_ref()).as_slice());
     let wanted = Wanted { most_groups: command.groups, open_segments: command.open.clone() };
     let bars = Bars::new();
     let bounds = bound::search(&config, trace.as_ref(), &wanted, &mut bars.bar(""))?;
     // After the search, whose bars would write over it.
     tell(&command.run.unused(&[config.engine.ftl]));
+    tell(&command.unused());
     if let Some(target) = &command.json {
         let all = Bounds { workload: config.workload.to_string(), chip: &config.engine.chip.name, bounds: &bounds };
         target.write(&output::json(&all)?)?;
@@ -59,6 +78,13 @@ pub(crate) fn run(command: &BoundCommand) -> Result<(), Failure> {
         Some(Target::Stdout) => Ok(()),
         _ => Target::Stdout.write(shown(&bounds).as_bytes()),
     }
+}
+
+/// What is to be said of a trace that does not run to its end.
+fn cut_short(config: &RunConfig, trace: Option<&Trace>) -> Option<String> {
+    let writes = trace?.requests.iter().filter(|request| request.op == Op::Write);
+    let is_cut = config.write_bytes? < writes.map(|request| request.length_bytes).sum();
+    is_cut.then(|| "the trace was cut short: --write ended it".to_owned())
 }
 
 /// The table, and what its rows are.

@@ -82,6 +82,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     let (mut reports, observations) = run_all(&contenders, trace.as_ref(), command.html.is_some())?;
     if command.bound {
         let ends = bound::ends(&config, trace.as_ref(), &mut Bars::new().bar("bound"))?;
+        tell(ends_meet(&ends).as_slice());
         reports.iter_mut().for_each(|named| named.report.gap = ends.gap(&named.report));
     }
     let ftls: Vec<Engine> = contenders.iter().map(|contender| contender.config.engine.ftl).collect();
@@ -207,6 +208,12 @@ fn run_all(
         observations.push(observation);
     }
     Ok((reports, observations))
+}
+
+/// What is to be said of a gap that is none.
+pub(crate) fn ends_meet(ends: &bound::Ends) -> Option<String> {
+    let groups = bound::GAP_GROUPS;
+    (!ends.are_apart()).then(|| format!("--bound found no gap to close: nodap:{groups} saves nothing against single"))
 }
 
 /// What is to be said of the runs: once if it is the same for all, else with their names.

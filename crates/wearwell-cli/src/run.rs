@@ -9,6 +9,7 @@ use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 use crate::args::RunArgs;
 use crate::bound::percent;
 use crate::cells::{WINDOW_COLUMNS, window_row};
+use crate::compare::ends_meet;
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
@@ -49,7 +50,9 @@ pub(crate) fn run(command: &RunCommand) -> Result<(), Failure> {
         }
     };
     if command.bound {
-        report.gap = bound::ends(&config, trace.as_ref(), &mut bars.bar(""))?.gap(&report);
+        let ends = bound::ends(&config, trace.as_ref(), &mut bars.bar(""))?;
+        tell(ends_meet(&ends).as_slice());
+        report.gap = ends.gap(&report);
     }
     tell(&command.run.unused(&[config.engine.ftl]));
     tell(&report.warnings);
@@ -157,6 +160,10 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
     if let Some(gap) = &report.gap {
         let ends = format!("{:.3} with single and {:.3} with {}", gap.single, gap.bound, gap.name);
         add("gap closed", format!("{} of that between {ends}; {:.3} here", percent(gap.closed), gap.run));
+    }
+    if let Some(requests) = report.requests.filter(|requests| requests.served < requests.read) {
+        let [read, served, refused] = [requests.read, requests.served, requests.refused].map(grouped);
+        add("requests", format!("{read} read, {served} served, {refused} refused"));
     }
     add("host pages", grouped(report.host_pages));
     match block_recycling(counters) {

@@ -84,6 +84,7 @@ fn requests_are_counted_and_a_trace_that_is_cut_short_says_so() {
     assert_eq!(report["warnings"], serde_json::json!([warning]));
     let output = wearwell(&[&["run", "--html", &page], &cut[..]].concat());
     assert_eq!(text(&output.stderr), format!("wearwell: warning: {warning}\n"));
+    assert!(text(&output.stdout).contains("5 read, 1 served, 0 refused"), "{}", text(&output.stdout));
     assert!(fs::read_to_string(&page).expect("written").contains(warning));
 }
 
@@ -143,6 +144,21 @@ fn bounds_are_a_table_and_a_column() {
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(text(&output.stderr).contains(told), "{args:?}: {}", text(&output.stderr));
     }
+}
+
+#[test]
+fn bounds_say_what_changes_nothing() {
+    // With fewer segments than sorted-runs would have open by default.
+    let device = ["--chip", "geometry:4KiB:32:40", "--logical", "4MiB", "--write", "8MiB"];
+    let output = wearwell(&[&["bound", "random", "--groups", "2", "--where", "dac:6"], &device[..]].concat());
+    assert_eq!(text(&output.stderr), "wearwell: warning: --where changes nothing with wearwell bound\n");
+    let table = text(&output.stdout);
+    assert!(table.contains("sorted-runs:32 ") && !table.contains("sorted-runs:64"), "{table}");
+    let named = wearwell(&[&["bound", "random", "--open", "64"], &device[..]].concat());
+    assert!(text(&named.stderr).contains("--open 64 makes no sense: the device has 40 segments"));
+
+    let runs = wearwell(&[&["compare", "--bound", "--workload", "sequential"], &device[..]].concat());
+    assert!(text(&runs.stderr).contains("--bound found no gap to close"), "{}", text(&runs.stderr));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use wearwell::logblock::Recycling;
+use wearwell::place::ClassCount;
 use wearwell::{CleaningTrigger, Placement, Reclamation, VictimPolicy, WearLeveling};
 use wearwell_emu::{ChipProfile, ProfileError};
 
@@ -25,6 +26,18 @@ pub enum ValueError {
     /// A known name with a number that it does not take.
     #[error("its number must be whole and above 0, as in {form}")]
     Number {
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A placement with a number of classes that it cannot have.
+    #[error("its number must be whole and from 1 to {}, as in {form}", ClassCount::MOST)]
+    Classes {
+        /// How it is written.
+        form: &'static str,
+    },
+    /// A victim policy with an age that there is not.
+    #[error("its age is invalidated, opened or sealed, as in {form}")]
+    Age {
         /// How it is written.
         form: &'static str,
     },
@@ -129,14 +142,35 @@ by_name! {
     streams: StreamSource;
     /// When cleaning runs.
     when: CleaningTrigger policy;
-    /// Which segment it takes.
-    which: VictimPolicy policy;
-    /// Where pages go.
-    place: Placement policy;
     /// How log blocks are recycled.
     recycle: Recycling policy;
     /// When dead blocks are erased.
     reclaim: Reclamation policy;
+}
+
+/// Which segment cleaning takes.
+///
+/// # Errors
+/// As for other names, and the ages that there are.
+pub fn which(text: &str) -> Result<VictimPolicy, ValueError> {
+    VictimPolicy::parse(text).ok_or_else(|| {
+        match no_policy(text, VictimPolicy::LIST, VictimPolicy::parameters(text)) {
+            // An age is the only parameter that is no number.
+            ValueError::Form { form } => ValueError::Age { form },
+            error => error,
+        }
+    })
+}
+
+/// Where pages go.
+///
+/// # Errors
+/// As for other names, and how many classes there can be.
+pub fn place(text: &str) -> Result<Placement, ValueError> {
+    Placement::parse(text).ok_or_else(|| match no_policy(text, Placement::LIST, Placement::parameters(text)) {
+        ValueError::Number { form } => ValueError::Classes { form },
+        error => error,
+    })
 }
 
 /// How wear is leveled.
@@ -227,7 +261,12 @@ mod tests {
         assert_eq!(said(reclaim("proactive:above=1:0:0").err()), "did you mean low=? It takes delta, mu, low");
         assert_eq!(said(wear("swap:percents=9").err()), "did you mean percent=? It takes percent");
         assert_eq!(said(place("single:regions=6").err()), "single takes no number");
-        assert!(said(place("dac:regions=16").err()).ends_with("as in dac:6"));
+        for text in ["dac:0", "dac:16", "dac:regions=16", "dac:many"] {
+            assert_eq!(said(place(text).err()), "its number must be whole and from 1 to 15, as in dac:6", "{text}");
+        }
+        for text in ["cost-benefit:created", "cost-benefit-sqrt:age=new", "cost-benefit:"] {
+            assert!(said(which(text).err()).starts_with("its age is invalidated, opened or sealed, as in"), "{text}");
+        }
         assert!(wear("swap:100").is_ok() && said(wear("swap:101").err()).contains("at most 100"));
     }
 }

@@ -48,13 +48,19 @@ pub const GAP_GROUPS: u32 = 7;
 pub struct Wanted {
     /// The most groups of `nodap`: from 2 to 15.
     pub most_groups: u32,
-    /// Numbers of open segments for `sorted-runs`, each at least 1.
+    /// Numbers of open segments for `sorted-runs`, each at least 1. With none, they are those of
+    /// [`OPEN_SEGMENTS`](Self::OPEN_SEGMENTS) that the device has room for.
     pub open_segments: Vec<u32>,
+}
+
+impl Wanted {
+    /// Numbers of open segments where none are named.
+    pub const OPEN_SEGMENTS: [u32; 4] = [8, 16, 32, 64];
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self { most_groups: 8, open_segments: vec![8, 16, 32, 64] }
+        Self { most_groups: 8, open_segments: Vec::new() }
     }
 }
 
@@ -128,6 +134,11 @@ pub struct Ends {
 }
 
 impl Ends {
+    /// True if the bound saves something.
+    pub fn are_apart(&self) -> bool {
+        self.single > self.bound
+    }
+
     /// The gap that a run leaves; none if there is no gap, or if the run has no second half.
     pub fn gap(&self, report: &Report) -> Option<Gap> {
         let run = report.second_half.as_ref().and_then(copies_for_each)?;
@@ -228,9 +239,12 @@ pub fn search(
     let bench = Bench::new(config, trace, progress)?;
     let segments = bench.replay.shape()?.segments;
     // `sorted-runs` keeps one segment free beside those that are open.
-    if let Some(&open) = wanted.open_segments.iter().find(|&&open| open == 0 || open >= segments) {
+    let has_room = |open: u32| open > 0 && open < segments;
+    if let Some(&open) = wanted.open_segments.iter().find(|&&open| !has_room(open)) {
         return Err(BoundError::Open { open, segments });
     }
+    let by_default: Vec<u32> = Wanted::OPEN_SEGMENTS.into_iter().filter(|&open| has_room(open)).collect();
+    let open_segments = if wanted.open_segments.is_empty() { &by_default } else { &wanted.open_segments };
     let groups = bench.search_groups(wanted.most_groups, progress)?;
     let single = bench.single()?;
     // Where no group helps, there is no gap.
@@ -249,7 +263,7 @@ pub fn search(
         let about = "knows when each page dies: groups by remaining life; a heuristic, no strict bound";
         bounds.push(bound(format!("nodap:{}", groups.count()), about, wa, groups.ends().to_vec()));
     }
-    for &open in &wanted.open_segments {
+    for &open in open_segments {
         let about = "knows when each page dies: sorts what so many segments hold; a heuristic, no strict bound";
         if let Some(wa) = bench.replay.sorted_runs(&bench.recording, &bench.future, open)? {
             bounds.push(bound(format!("sorted-runs:{open}"), about, wa, Vec::new()));
