@@ -18,7 +18,7 @@ use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};
 use crate::progress::Bars;
-use crate::run::describe;
+use crate::run::{describe, windows};
 use crate::run_page::{self, Run};
 use crate::text::{bytes, micros, short};
 
@@ -94,7 +94,7 @@ pub(crate) fn run(command: &CompareCommand) -> Result<(), Failure> {
     // The table is printed first, so that the runs are not lost if a file cannot be written.
     let told = match targets.into_iter().flatten().any(|target| *target == Target::Stdout) {
         true => Ok(()),
-        false => Target::Stdout.write(format!("{}\n", comparison(&reports)).as_bytes()),
+        false => Target::Stdout.write(format!("{}\n{}", comparison(&reports), windows_of(&reports)).as_bytes()),
     };
     if let Some(target) = &command.json {
         target.write(&output::json(&reports)?)?;
@@ -208,6 +208,12 @@ fn run_all(
         observations.push(observation);
     }
     Ok((reports, observations))
+}
+
+/// The windows of each run behind its name; nothing without any.
+fn windows_of(reports: &[NamedReport]) -> String {
+    let has_any = reports.iter().filter(|named| !named.report.windows.is_empty());
+    has_any.map(|named| format!("\n{}{}", named.name, windows(&named.report))).collect()
 }
 
 /// What is to be said of a gap that is none.

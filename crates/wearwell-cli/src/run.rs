@@ -222,7 +222,7 @@ fn outcome(report: &Report, lines: &mut Vec<Line>) {
 }
 
 /// A table of the windows; nothing without any.
-fn windows(report: &Report) -> String {
+pub(crate) fn windows(report: &Report) -> String {
     if report.windows.is_empty() {
         return String::new();
     }

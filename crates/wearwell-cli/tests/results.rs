@@ -157,8 +157,10 @@ fn bounds_say_what_changes_nothing() {
     let named = wearwell(&[&["bound", "random", "--open", "64"], &device[..]].concat());
     assert!(text(&named.stderr).contains("--open 64 makes no sense: the device has 40 segments"));
 
-    let runs = wearwell(&[&["compare", "--bound", "--workload", "sequential"], &device[..]].concat());
+    let compared = ["compare", "--bound", "--workload", "sequential", "--window", "4MiB", "--policies", "greedy,cat"];
+    let runs = wearwell(&[&compared[..], &device[..]].concat());
     assert!(text(&runs.stderr).contains("--bound found no gap to close"), "{}", text(&runs.stderr));
+    assert_eq!(text(&runs.stdout).matches("host bytes").count(), 2, "windows of both: {}", text(&runs.stdout));
 }
 
 #[test]
