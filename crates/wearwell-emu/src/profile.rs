@@ -326,8 +326,11 @@ impl ChipProfile {
         let mut numbers = Vec::new();
         for part in rest.split(':') {
             // Only the first number, the page, may have a unit.
-            let number = if numbers.is_empty() { page_bytes_of(part) } else { part.parse().ok() };
-            numbers.push(number.ok_or_else(|| fail(format!("'{part}' is not a number below 2^32")))?);
+            let (number, is_what) = match numbers.is_empty() {
+                true => (page_bytes_of(part), "page size: a power of two from 512 to 65536, or from 1KiB to 64KiB"),
+                false => (part.parse().ok(), "number below 2^32"),
+            };
+            numbers.push(number.ok_or_else(|| fail(format!("'{part}' is not a {is_what}")))?);
         }
         let (page_bytes, pages_per_block, blocks, banks) = match numbers[..] {
             [page, per_block, blocks] => (page, per_block, blocks, 1),
@@ -464,9 +467,10 @@ mod tests {
         for (text, what) in [
             ("geometry:4096:256", "2 numbers"),
             ("geometry:4096:256:x", "'x' is not a number"),
-            ("geometry:4K:256:8", "'4K' is not a number"),
+            ("geometry:4K:256:8", "'4K' is not a page size: a power of two from 512 to 65536, or from 1KiB to 64KiB"),
+            ("geometry:1MiB:64:100", "'1MiB' is not a page size: a power of two from 512 to 65536, or from 1KiB"),
             ("geometry:4096:1KiB:8", "'1KiB' is not a number"),
-            ("geometry:4194304KiB:256:8", "'4194304KiB' is not a number"),
+            ("geometry:4194304KiB:256:8", "'4194304KiB' is not a page size"),
             ("geometry:1000:256:8", "power of two"),
             ("geometry:4096:0:8", "pages_per_block is 0"),
             ("geometry:4096:256:10:4", "do not divide"),
