@@ -87,6 +87,12 @@ fn cut_short(config: &RunConfig, trace: Option<&Trace>) -> Option<String> {
     is_cut.then(|| "the trace was cut short: --write ended it".to_owned())
 }
 
+/// What is to be said of a gap that is none.
+pub(crate) fn ends_meet(ends: &bound::Ends) -> Option<String> {
+    let groups = bound::GAP_GROUPS;
+    (!ends.are_apart()).then(|| format!("--bound found no gap to close: nodap:{groups} saves nothing against single"))
+}
+
 /// The table, and what its rows are.
 fn shown(bounds: &[Bound]) -> String {
     let mut table = table(&["placement", "WA, 2nd half", "gap closed", "groups end at, in host pages"]);

@@ -12,7 +12,7 @@ use wearwell_sim::run::{self, Observation, Report, RunConfig};
 use wearwell_sim::trace::Trace;
 
 use crate::args::{self, RunArgs};
-use crate::bound::percent;
+use crate::bound::{ends_meet, percent};
 use crate::cells::{RESULT_COLUMNS, results};
 use crate::failure::{Failure, tell};
 use crate::list::table;
@@ -214,12 +214,6 @@ fn run_all(
 fn windows_of(reports: &[NamedReport]) -> String {
     let has_any = reports.iter().filter(|named| !named.report.windows.is_empty());
     has_any.map(|named| format!("\n{}{}", named.name, windows(&named.report))).collect()
-}
-
-/// What is to be said of a gap that is none.
-pub(crate) fn ends_meet(ends: &bound::Ends) -> Option<String> {
-    let groups = bound::GAP_GROUPS;
-    (!ends.are_apart()).then(|| format!("--bound found no gap to close: nodap:{groups} saves nothing against single"))
 }
 
 /// What is to be said of the runs: once if it is the same for all, else with their names.

@@ -7,9 +7,8 @@ use wearwell_sim::engine::OwnPolicies;
 use wearwell_sim::run::{self, Counters, Report, ReportConfig};
 
 use crate::args::RunArgs;
-use crate::bound::percent;
+use crate::bound::{ends_meet, percent};
 use crate::cells::{WINDOW_COLUMNS, window_row};
-use crate::compare::ends_meet;
 use crate::failure::{Failure, tell};
 use crate::list::table;
 use crate::output::{self, Target};

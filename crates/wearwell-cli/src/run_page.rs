@@ -32,6 +32,11 @@ pub(crate) fn page_of(runs: &[Run<'_>], summary: &[(String, String)]) -> String 
         _ => {
             let has_gap = runs.iter().any(|run| run.report.gap.is_some());
             page::table(&head(has_gap), &runs.iter().map(|run| row(run, has_gap)).collect::<Vec<_>>(), &mut body);
+            for run in runs.iter().filter(|run| !run.report.windows.is_empty()) {
+                // Writing to a String cannot fail.
+                let _ = writeln!(body, "<h2>{}</h2>", escaped(run.name));
+                windows(run.report, &mut body);
+            }
             charts(runs, &mut body);
             described(summary, &mut body);
             let config = &runs.first().map(|run| &run.report.config);

@@ -161,6 +161,14 @@ fn bounds_say_what_changes_nothing() {
     let runs = wearwell(&[&compared[..], &device[..]].concat());
     assert!(text(&runs.stderr).contains("--bound found no gap to close"), "{}", text(&runs.stderr));
     assert_eq!(text(&runs.stdout).matches("host bytes").count(), 2, "windows of both: {}", text(&runs.stdout));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("page.html");
+    wearwell(&[&compared[..], &device[..], &["--html", file.to_str().expect("UTF-8")]].concat());
+    let page = fs::read_to_string(&file).expect("written");
+    for name in ["greedy", "cat"] {
+        let (_, windows) = page.split_once(&format!("<h2>{name}</h2>")).expect("its windows");
+        assert!(windows.contains("<th>host bytes</th>"), "{windows}");
+    }
 }
 
 #[test]
