@@ -102,12 +102,38 @@ fn a_policy_that_was_overruled_says_so() {
     let warning = by_place("midas", "watermark:2:3")["warnings"][0].as_str().expect("midas chooses victims").to_owned();
     assert!(warning.starts_with("midas was overruled: "), "{warning}");
     assert_eq!(by_place("dac:6", "watermark:2:3")["warnings"], serde_json::json!([]), "it only places");
-    assert_eq!(by_place("midas", "watermark:3:4")["warnings"], serde_json::json!([]));
+    let midas = by_place("midas", "watermark:3:4")["warnings"].clone();
+    let only = midas.as_array().filter(|all| all.len() == 1).and_then(|all| all[0].as_str()).expect("one warning");
+    assert!(only.starts_with("midas uses 5 classes on 72 segments"), "it chose, and has too many: {only}");
 
     let policies = ["compare", "--policies", "greedy,cat", "--chip", "geometry:4KiB:16:72", "--workload", "random"];
     let compared = wearwell(&[&policies[..], &["--when", "watermark:2:3"]].concat());
     let told = text(&compared.stderr);
     assert!(told.contains("warning: cat: cat was overruled") && !told.contains("greedy:"), "{told}");
+}
+
+#[test]
+fn too_many_classes_for_the_device_say_so() {
+    let warnings = |place: &str, segments: u32| {
+        let chip = format!("geometry:4KiB:8:{segments}");
+        let logical = format!("{}KiB", segments * 8 * 3);
+        let device = ["run", "--chip", &chip, "--logical", &logical, "--where", place, "--workload", "random"];
+        let output = wearwell(&[&device[..], &["--write", "16MiB", "--json", "-"]].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert!(count(&report, "cleanings") > 0, "{place} on {segments}");
+        report["warnings"].clone()
+    };
+    for (place, segments) in [("single", 16), ("separate-gc", 64), ("dac:6", 240), ("dac:15", 600)] {
+        assert_eq!(warnings(place, segments), serde_json::json!([]), "{place} on {segments}");
+    }
+    for (place, segments, in_use, most) in [("dac:6", 64, 6, 2), ("dac:6", 236, 6, 5), ("sepbit", 120, 5, 3)] {
+        let told = format!(
+            "{place} uses {in_use} classes on {segments} segments, and each keeps a segment open that cleaning then \
+             lacks: take at most {most} classes, or {} segments, 40 for each class",
+            40 * in_use
+        );
+        assert_eq!(warnings(place, segments), serde_json::json!([told]), "{place} on {segments}");
+    }
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl<C> Tenant<C> for Driver<'_> {
         report.config.r#where = name_of_placement.or(report.config.r#where);
         report.config.which = name_of_victims.or(report.config.which);
         // Behind the names, because a warning says which policies were overruled.
-        report.warnings = warnings::of(&report);
+        report.warnings = warnings::of(&report, &ftl.segment_rows());
         Ok((report, observation))
     }
 }
