@@ -5,9 +5,16 @@
 //!
 //! Each test prints what it measured (`cargo test --test placements -- --nocapture`).
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use wearwell::page::log::Counted;
-use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, Placement, Stats, VictimPolicy, WriteHint};
+use wearwell::page::{PageConfig, PageFtl, Policies, Segments};
+use wearwell::place::{
+    ClassCount, ClassPlacement, Closed, Copied, HostWrite, Opened, PlaceChoice, Placer, Reclaimed, Shape, Wanted,
+};
+use wearwell::{BlockDevice, Class, CleaningTrigger, Inspect, Lpn, Placement, Seg, Stats, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::plain::PlainLog;
 
@@ -181,6 +188,66 @@ fn reference_on_uniform() {
 #[test]
 fn reference_of_midas_on_zipf() {
     assert_reference("zipf", 40, SEGMENTS, 0.02, &[("midas", "cost-benefit-sqrt:sealed", 2.778)]);
+}
+
+/// MiDAS, and how often it was asked for a victim in one pool, and in groups.
+#[derive(Debug)]
+struct Watched {
+    midas: Placer,
+    asked: Arc<[AtomicU64; 2]>,
+}
+
+impl ClassPlacement for Watched {
+    fn host(&mut self, write: HostWrite<'_>) -> Class {
+        self.midas.host(write)
+    }
+    fn copied(&mut self, copy: Copied) -> Class {
+        self.midas.copied(copy)
+    }
+    fn opened(&mut self, segment: Opened) {
+        self.midas.opened(segment);
+    }
+    fn closed(&mut self, segment: Closed) {
+        self.midas.closed(segment);
+    }
+    fn reclaimed(&mut self, segment: Reclaimed) {
+        self.midas.reclaimed(segment);
+    }
+    fn victim(&mut self, segments: &Segments) -> Wanted {
+        let wanted = self.midas.victim(segments);
+        // With groups in force it names a segment, or those of the last group.
+        self.asked[usize::from(wanted != Wanted::Any)].fetch_add(1, Relaxed);
+        wanted
+    }
+    fn may_take(&self, seg: Seg) -> bool {
+        self.midas.may_take(seg)
+    }
+}
+
+/// For each pass, the part of all victims that were asked for while groups were in force.
+fn in_groups(work: &str, passes: u32) -> Vec<f64> {
+    let asked = Arc::new([const { AtomicU64::new(0) }; 2]);
+    let midas = Placement::parse("midas").expect("listed");
+    let shape = Shape { logical_pages: PAGES, segments: SEGMENTS, slots: 256 };
+    let watched = Watched { midas: midas.build(shape), asked: Arc::clone(&asked) };
+    let mut ftl = engine("single", "cost-benefit-sqrt:sealed", SEGMENTS, 256, PAGES);
+    let classes = ClassCount::new(midas.classes()).expect("as many as there are");
+    ftl.set_own_placement(Box::new(watched), classes).expect("room");
+    let part = |writes: &[u32]| {
+        write(&mut ftl, writes.iter().copied());
+        let [pool, groups] = [0, 1].map(|at: usize| asked[at].swap(0, Relaxed) as f64);
+        groups / (pool + groups)
+    };
+    stream(work, PAGES, passes).chunks(PAGES as usize).map(part).collect()
+}
+
+/// The reference divides its groups on Zipf and keeps them, and never does on uniform writes.
+#[test]
+fn midas_divides_where_that_helps() {
+    let (zipf, uniform) = (in_groups("zipf", 40), in_groups("uniform", 40));
+    println!("victims in groups, by pass: zipf {zipf:.2?}, uniform {uniform:.2?}");
+    assert!(uniform.iter().all(|&part| part == 0.0), "it stays one pool");
+    assert!(zipf[0] == 0.0 && zipf[10..].iter().all(|&part| part == 1.0), "it learns, and stays divided");
 }
 
 /// The reference's DOGI has a table for a predictor, too. But its model counts lives that ended, and this one follows
