@@ -185,6 +185,36 @@ fn a_suspect_copy_beside_a_victim_that_seems_needed() {
     );
 }
 
+/// The same, but the erase does not show. The victim seemed to be needed for a page whose copy had decayed, in a segment
+/// that had another copy of what was copied once more. No other page was only there and in the victim.
+#[test]
+fn a_victim_beside_a_decayed_copy_in_another_segment() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
+         29 31 23 51 13 31 50 18, fail 0:62299 2:3577, mount, mount, fail 3:16933, cut 8:18960, write 59, decay 1,
+         mount",
+    );
+}
+
+/// The same, and the victim looks whole to its summary. One page was served there and faded, though its copy could be
+/// read, which a cut may have hit.
+#[test]
+fn a_whole_victim_beside_a_decayed_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases page
+         blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
+         29 31 23 51 13 31 50 18, fail 0:62299 2:3577, mount, mount, fail 3:16933, cut 8:40109, write 59, decay 1,
+         mount",
+    );
+}
+
 /// Behind three failures the erase of a victim was cut, and the header decayed of the segment with the copies of its
 /// pages. Both seem to be in erasure, and no segment is free: the copy in the victim was taken for certain, and faded.
 #[test]

@@ -3,9 +3,8 @@
 //! One of them may lie in a block whose erase had begun when the power failed. Such a block may read well for now and
 //! fade later, and nothing in it shows this for certain. But a segment is only erased when each page that counts in it
 //! has a copy elsewhere. So a segment is *needed*, and was not being erased, if it holds a page that counts and has no
-//! other copy. A copy in a needed segment lasts; unless that segment may be the victim of a cleaning and has lost
-//! something, for then the other copy may have decayed. A page without such a copy is copied once more, as if a cut had
-//! hit it.
+//! other copy. A copy in a needed segment lasts; unless that segment may be the victim of a cleaning, and something has
+//! decayed, for that may be the other copy. A page without such a copy is copied once more, as if a cut had hit it.
 
 use alloc::vec::Vec;
 
@@ -201,30 +200,28 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         segments
     }
 
-    /// The needed segments that have lost nothing. Of a page that is alone in another one the other copy may have
-    /// decayed. To look at all of one takes a read for each page, so it is done only where such a copy may have been:
-    /// where a page that is alone cannot be read, or where a segment that was opened later has a copy of another page,
-    /// as that of a victim has, and a slot that cannot be read.
+    /// The needed segments that last. Of a page that is alone in another one the other copy may have decayed, where that
+    /// page cannot be read, or something in a segment that was opened later cannot. If no cut can have hit what is gone,
+    /// such a segment may have been in erasure though it looks whole. Otherwise it is looked at, which takes a read for
+    /// each page: a cut leaves mostly something that cannot be read, and copies for each such segment would be many.
     fn certain_segments(&mut self, ties: &[Found]) -> Result<Vec<Seg>, MountError> {
         let mut certain = Vec::new();
         for seg in self.needed_segments(ties) {
             // Spec P5: such a segment is in doubt.
-            let may_be_victim = self.may_be_victim(seg, ties) || !self.holds_lone_page(seg, ties)?;
-            if !(may_be_victim && self.alloc.log_mut().is_half_erased(seg)?) {
+            let may_be_victim = self.may_be_victim(seg) || !self.holds_lone_page(seg, ties)?;
+            if !(may_be_victim && (self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)) {
                 certain.push(seg);
             }
         }
         Ok(certain)
     }
 
-    /// True if a page in a segment has a copy in one that was not opened before it, as far as that is known, and in
-    /// which something cannot be read: that may be the copy of another page.
-    fn may_be_victim(&self, seg: Seg, ties: &[Found]) -> bool {
+    /// True if something cannot be read in a segment that was not opened before this one, as far as that is known. That
+    /// may be the other copy of any page here, and nothing else there has to be of a page that is here.
+    fn may_be_victim(&self, seg: Seg) -> bool {
         let opened = |seg: Seg| self.alloc.table().opened(seg);
-        let pairs = ties.iter().map(|tie| [tie.at, self.place_of(tie.lpn)].map(|at| self.segment_of(at)));
-        let mut others = pairs.filter(|pair| pair.contains(&seg)).flatten().filter(|&other| other != seg);
         // One that is still open has the greatest stamp here.
-        others.any(|other| self.harmed.contains(&other) && opened(other) >= opened(seg))
+        self.harmed.iter().any(|&other| other != seg && opened(other) >= opened(seg))
     }
 
     /// True if the first page in a segment without another copy in `ties` can be read.
