@@ -185,8 +185,8 @@ fn a_suspect_copy_beside_a_victim_that_seems_needed() {
     );
 }
 
-/// The same, but the erase does not show. The victim seemed to be needed for a page whose copy had decayed, in a segment
-/// that had another copy of what was copied once more. No other page was only there and in the victim.
+/// The same, but the erase does not show. The victim seemed to be needed for a page whose copy had decayed, in a
+/// segment that had another copy of what was copied once more. No other page was only there and in the victim.
 #[test]
 fn a_victim_beside_a_decayed_copy_in_another_segment() {
     assert_holds(

@@ -315,6 +315,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("a_page_alone_in_a_segment a_segment_in_erasure_is_not a_victim_without")),
     },
     Canary {
+        name: "whole-victim",
+        rule: "P5",
+        broken: "a victim that looks whole is needed for a page whose other copy has decayed",
+        file: "crates/wearwell/src/page/mount/ties.rs",
+        from: "(self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)",
+        to: "(!BROKEN && self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_whole_victim_beside")),
+    },
+    Canary {
         name: "shown-summary",
         rule: "P5",
         broken: "slots that are erased in front of a summary show no erase",

@@ -200,10 +200,11 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         segments
     }
 
-    /// The needed segments that last. Of a page that is alone in another one the other copy may have decayed, where that
-    /// page cannot be read, or something in a segment that was opened later cannot. If no cut can have hit what is gone,
-    /// such a segment may have been in erasure though it looks whole. Otherwise it is looked at, which takes a read for
-    /// each page: a cut leaves mostly something that cannot be read, and copies for each such segment would be many.
+    /// The needed segments that last. Of a page that is alone in another one the other copy may have decayed, where
+    /// that page cannot be read, or something in a segment that was opened later cannot. If no cut can have hit what
+    /// is gone, such a segment may have been in erasure though it looks whole. Otherwise it is looked at, which takes
+    /// a read for each page: a cut leaves mostly something that cannot be read, and copies for each such segment would
+    /// be many.
     fn certain_segments(&mut self, ties: &[Found]) -> Result<Vec<Seg>, MountError> {
         let mut certain = Vec::new();
         for seg in self.needed_segments(ties) {
