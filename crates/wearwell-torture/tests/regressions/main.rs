@@ -11,6 +11,7 @@ mod page_mounts;
 mod page_room;
 mod paged;
 mod paged_decay;
+mod paged_rescues;
 
 use wearwell_torture::text::read_history;
 use wearwell_torture::{mode, replay, torture};

@@ -6,7 +6,7 @@ use super::assert_holds;
 /// The map on flash, on a device that failures have made read-only, where what a cut erase leaves fades in pairs: the
 /// page with the greatest number may have been hit, and its original is served where it can be read. But that segment
 /// was being erased, and fades. An erase that shows there would tell that the copy lasts. To look for it takes 500
-/// bytes of code or more, and the smallest library has 402 left. To look at the header alone is not enough here.
+/// bytes of code or more, and the smallest library has 116 left. To look at the header alone is not enough here.
 #[test]
 #[ignore = "open: flushed data is lost"]
 fn a_read_only_device_serves_what_a_cut_erase_has_left() {

@@ -40,10 +40,17 @@ impl<N: Nand> PagedFtl<N> {
         latest.suspects().iter().for_each(|page| self.store.gain(page.at));
         self.release_empty();
         let suspect = latest.suspects().first();
-        // Spec M13. Where so few are empty that programs which fail may use them up, the suspect may have others.
-        self.store.keeps_stale |= self.has_doubted() && self.store.empty() > self.store.held();
         if let Some(page) = suspect {
-            if !self.rescue(page)? {
+            // Spec M13. If none is empty, or programs that fail have used these up, the suspect may have others.
+            let keeps_stale = self.store.keeps_stale;
+            self.store.keeps_stale |= self.has_doubted();
+            let mut is_done = self.rescue(page)?;
+            if !is_done {
+                self.store.keeps_stale = keeps_stale;
+                is_done = self.rescue(page)?;
+            }
+            if !is_done {
+                self.serve_suspect(page)?;
                 self.store.read_only = true;
                 return Ok((0, true));
             }
@@ -182,26 +189,26 @@ impl<N: Nand> PagedFtl<N> {
     fn rescue(&mut self, suspect: &Page) -> Result<bool, Halt> {
         // With what programs may fail here, the next segments may be the last ones.
         let is_low = self.store.free_for_data() <= self.store.held();
-        let part = self.map.part_in(suspect.lpn);
-        let is_done = match part {
-            Some(part) => self.move_parts(Some((part, suspect.at)), is_low)?,
-            None => {
-                // One slot and one entry are the suspect's own.
-                let room =
-                    if is_low { self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1) } else { 0 };
-                let victims = self.emptiest_of(room, &|_| true);
-                self.move_pages(Some(suspect), &victims)?
-            }
-        };
-        if !is_done {
-            // Nothing can be written. The suspect is served where it lies, unless an older place holds the same and
-            // lasts.
-            if part.is_none() && self.map.cache.has_room_in_mount(suspect.lpn) && !self.is_copy(suspect)? {
-                self.map.cache.put(suspect.lpn, suspect.at, true);
-            }
-            return Ok(false);
+        if let Some(part) = self.map.part_in(suspect.lpn) {
+            return self.move_parts(Some((part, suspect.at)), is_low);
         }
-        Ok(true)
+        // One slot and one entry are the suspect's own.
+        let room = self.most_moved().min(self.map.cache.room_in_mount()).saturating_sub(1);
+        // Spec M13. It may be that no other segment is empty.
+        let mut victims = self.emptiest_of(room, &|seg| self.store.table.used_for(seg) == Use::Doubted);
+        if is_low && victims.is_empty() {
+            victims = self.emptiest_of(room, &|_| true);
+        }
+        self.move_pages(Some(suspect), &victims)
+    }
+
+    /// Nothing can be written. A suspect page is served where it lies, unless an older place holds the same and lasts.
+    fn serve_suspect(&mut self, suspect: &Page) -> Result<(), Halt> {
+        let is_data = self.map.part_in(suspect.lpn).is_none();
+        if is_data && self.map.cache.has_room_in_mount(suspect.lpn) && !self.is_copy(suspect)? {
+            self.map.cache.put(suspect.lpn, suspect.at, true);
+        }
+        Ok(())
     }
 
     /// True if what the suspect holds can also be read where its page lay before: that lasts.

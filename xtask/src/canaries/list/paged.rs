@@ -135,6 +135,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("many_pages_decay_between")),
     },
     Canary {
+        name: "map-doubted",
+        rule: "M13",
+        broken: "the suspect is copied to any segment, whatever a doubted one supersedes there",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "keeps_stale |= self.has_doubted();",
+        to: "keeps_stale |= !BROKEN && self.has_doubted();",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("a_suspect_leaves_the_original")),
+    },
+    Canary {
         name: "map-suspects",
         rule: "M5",
         broken: "no page is suspect",
