@@ -26,3 +26,15 @@ fn four_pages_decay_around_two_shutdowns() {
         "write 0+12, decay 0, shutdown, decay 49 6, shutdown, decay 1, mount",
     );
 }
+
+/// Three translation pages decayed. What lay in one segment with another of them counted for a page of data that may be
+/// gone, and a page that was never written was an error.
+#[test]
+fn a_decayed_translation_page_is_no_page_of_data() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=8 blocks=164 dies=4 paired-pages=1 any-order mixed-erases
+         paged blocks-per-segment=2 cache-entries=8 logical-pages=536 endurance=100000 seed=12757120502837404230",
+        "write 436 390 74 486 252 341, decay 58144, mount, write 2, mount, write 370 174, decay 55020, write 379 208,
+         decay 32560, write 425 215 512, read 276",
+    );
+}

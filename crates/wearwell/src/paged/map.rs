@@ -280,8 +280,8 @@ impl Map {
     }
 }
 
-/// The first page of a segment from slot `from` on that is one of these logical pages. Notes whether something is gone
-/// in a segment with pages that count.
+/// The first page of a segment from slot `from` on that is one of these logical pages. Notes whether a page of the
+/// host's that counts may be gone there.
 fn next_in<N: Nand>(
     seg: Seg,
     from: u32,
@@ -294,7 +294,9 @@ fn next_in<N: Nand>(
         let is_wanted = slot >= from && tag.kind == Kind::Data && pages.contains(&tag.lpn.0);
         next = next.or(is_wanted.then_some((slot, *tag)));
     };
-    *has_gaps |= store.log.each_tag(seg, &mut take)? && store.table.valid(seg) > 0;
+    let is_gone = store.log.each_tag(seg, &mut take)?;
+    // Among translation pages lies no page of the host's.
+    *has_gaps |= is_gone && store.table.valid(seg) > 0 && !store.table.is_of_map(seg);
     Ok(next)
 }
 
