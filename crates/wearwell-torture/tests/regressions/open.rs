@@ -6,7 +6,7 @@ use super::assert_holds;
 /// The map on flash, on a device that failures have made read-only, where what a cut erase leaves fades in pairs: the
 /// page with the greatest number may have been hit, and its original is served where it can be read. But that segment
 /// was being erased, and fades. An erase that shows there would tell that the copy lasts. To look for it takes 500
-/// bytes of code or more, and the smallest library has 116 left. To look at the header alone is not enough here.
+/// bytes of code or more, and the smallest library has 54 left. To look at the header alone is not enough here.
 #[test]
 #[ignore = "open: flushed data is lost"]
 fn a_read_only_device_serves_what_a_cut_erase_has_left() {
@@ -46,5 +46,24 @@ fn a_read_only_device_serves_what_a_cut_erase_has_left() {
          21:55969, write 375@2, mount, cut 1:57299, write 161@1, decay 38649, fail 4:30892, cut 18:55246, mount, fail
          6:24194 10:62157 44:42762 54:7993 89:27565, mount, cut 37:49306, write 210@2, cut 27:41424, mount, cut
          5:10139, mount, fail 26:23945, mount, discard 1+2, cut 27:17795, write 84@1, mount",
+    );
+}
+
+/// Page mapping with tag pages. A mount copied a discard behind the mark of a rescue, and a cut hit the padding
+/// behind it. Later mounts saw that padding and served the discard. Then the header of that segment decayed and the
+/// padding faded, so that the rescue counted for nothing (Spec P3), and what had been discarded was there again.
+/// Such a segment looks like one of a rescue that never ended and whose erase was cut. If its copies counted, and
+/// were copied once more first, this history would hold. But then mounts that are cut in a row may take a free
+/// segment each time.
+#[test]
+#[ignore = "open: a flushed discard comes back"]
+fn a_rescue_without_its_header_and_padding() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=16 blocks=9 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1
+         policies=watermark:3:4/windowed-greedy:4/hot-cold-readonly/static-threshold:1/at-once checkpoint
+         logical-pages=8 endurance=100 seed=2143235846499746746",
+        "write 1 2 3 4 5 6 7 0 0, discard 0+8, flush, cut 5:45555, mount, mount, decay 1, mount, cut 0:35122, write 0,
+         decay 4, cut 0:12919, mount, decay 63305, mount, mount, mount, mount, mount, mount",
     );
 }
