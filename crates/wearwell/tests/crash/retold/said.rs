@@ -27,8 +27,8 @@ const SOURCES: [&str; 9] = [
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
 /// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued
 /// map-comes-back lost-header no-free-segment first-slot map-faded-copy map-revived last-unpadded half-erased-pages
-/// headless-copies passed-over shown-copy map-stale read-first both-in-erasure marked-incomplete`). Those of
-/// `faded-older`, `expendable` and an undone merge that cannot be erased failed on earlier engines, as did the first
+/// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete`). Those of `faded-older`,
+/// `expendable`, `shown-copy` and an undone merge that cannot be erased failed on earlier engines, as did the first
 /// ones of `passed-over` and `both-in-erasure`; newer rules cover these now.
 const SAID: [(&str, &str); 30] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
