@@ -118,7 +118,7 @@ impl<M: Pages, P: Probe> BlockStore<M, P> {
     }
 
     /// True if a segment is out of use and its mark has failed, so that the next mount may believe what it holds.
-    pub(in crate::logblock) fn is_unmarked(&self, seg: Seg) -> bool {
+    fn is_unmarked(&self, seg: Seg) -> bool {
         self.uses[seg.index()] == Use::Bad && self.suspect[seg.index()]
     }
 
