@@ -4,8 +4,9 @@
 //! `cargo bench -p wearwell-sim --bench speed -- [BITS…] [policies]`: 2^BITS logical pages each, and a table of
 //! policies. By default 18, 22 and 26, of which the last takes about 1.2 GiB and some minutes, and the policies.
 //!
-//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time. One ninth of
-//! the physical pages is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim
+//! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time; in one row it
+//! has the times of `lee-k9l8g08u0m`, so that each operation is entered in a timeline. One ninth of the physical pages
+//! is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim
 //! takes a large part of the time. All contestants of a table are filled and overwritten twice. Then they take turns
 //! for some windows, and the table shows the medians. Ratios are of processor time, so that a busy machine changes
 //! them less.
@@ -35,6 +36,9 @@ const WINDOWS: usize = 9;
 
 /// Times that each page is overwritten before it counts.
 const WARM_UP_PASSES: u64 = 2;
+
+/// The profile whose times the engine of the last row takes.
+const TIMED_CHIP: &str = "lee-k9l8g08u0m";
 
 /// Victim policies and placements that are compared with the first of them, and the numbers of segments.
 const POLICIES: [(&str, &str); 6] = [
@@ -114,13 +118,18 @@ impl Contestant for Engine {
     }
 }
 
-fn engine(which: &str, place: &str, logical_pages: u32, segments: u32, slots: u32) -> Box<Engine> {
-    let chip = ChipProfile::resolve(&format!("geometry:4096:{slots}:{segments}")).expect("a geometry");
+/// A chip that takes no time.
+fn chip(segments: u32, slots: u32) -> ChipProfile {
+    ChipProfile::resolve(&format!("geometry:4096:{slots}:{segments}")).expect("a geometry")
+}
+
+/// An engine over `chip`, where a segment is a block.
+fn engine(which: &str, place: &str, logical_pages: u32, chip: &ChipProfile) -> Box<Engine> {
     let which = VictimPolicy::parse(which).expect(which);
     let place = Placement::parse(place).expect(place);
     let policies = Policies { which, place, ..Policies::default() };
     let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
-    Box::new(PageFtl::format(PlainLog::with_payload(CountChip::new(&chip), 1), (), config).expect("fits"))
+    Box::new(PageFtl::format(PlainLog::with_payload(CountChip::new(chip), 1), (), config).expect("fits"))
 }
 
 /// A contestant and its measurements.
@@ -189,8 +198,11 @@ fn measure(bits: u32) {
         Lane::new("map alone", Box::new(MapAlone(vec![0; logical_pages as usize])), logical_pages),
         Lane::new("bare loop", Box::new(Bare::new(logical_pages as usize, segments as usize)), logical_pages),
     ];
-    let engine = engine("greedy", "single", logical_pages, segments, SLOTS as u32);
-    lanes.push(Lane::new("engine, greedy", engine, logical_pages));
+    let chip = chip(segments, SLOTS as u32);
+    let times = ChipProfile::by_name(TIMED_CHIP).expect("a profile").times;
+    for (name, chip) in [("engine, greedy", chip.clone()), ("the same, timed", ChipProfile { times, ..chip })] {
+        lanes.push(Lane::new(name, engine("greedy", "single", logical_pages, &chip), logical_pages));
+    }
     for _ in 0..WINDOWS {
         lanes.iter_mut().for_each(|lane| lane.window(logical_pages));
     }
@@ -216,7 +228,7 @@ fn measure(bits: u32) {
 fn compare_policies(segments: u32) {
     let logical_pages = POLICIES_SLOTS * segments / 9 * 8;
     let lane = |&(which, place): &(&str, &str)| {
-        let engine = engine(which, place, logical_pages, segments, POLICIES_SLOTS);
+        let engine = engine(which, place, logical_pages, &chip(segments, POLICIES_SLOTS));
         Lane::new(&format!("{which}, {place}"), engine, logical_pages)
     };
     let mut lanes: Vec<Lane> = POLICIES.iter().map(lane).collect();

@@ -203,11 +203,16 @@ impl Column {
         Ok(mean(&figures))
     }
 
+    /// The bound is for each page that the write buffer lets through, the other rows are for each page that the host's
+    /// writes touch. The engine says how many of one come to the other.
     fn bound(&self) -> Result<f64, Box<dyn Error>> {
         let wanted = Wanted { most_groups: 7, open_segments: Vec::new() };
         let config = self.configs.first().ok_or("no seed")?;
         let bounds = search(config, self.trace.as_ref(), &wanted, &mut ())?;
-        Ok(bounds.iter().find(|bound| bound.name == "nodap:7").ok_or("no bound")?.wa)
+        let bound = bounds.iter().find(|bound| bound.name == "nodap:7").ok_or("no bound")?.wa;
+        let report = run_by(config, self.trace.as_ref(), OwnPolicies::default(), &mut ())?;
+        let half = report.second_half.ok_or("a run without a second half")?;
+        Ok(bound * half.host_programs as f64 / half.host_pages as f64)
     }
 }
 
