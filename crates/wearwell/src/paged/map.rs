@@ -343,14 +343,19 @@ impl Map {
         Ok(())
     }
 
-    /// True if no part has entries that no page on flash shows.
-    pub(super) fn is_settled(&self) -> bool {
-        self.cache.first_with(self.plan.per_part, |at| !is_place(at)).is_none()
+    /// The first part with entries that no page on flash shows: of discarded and of lost pages.
+    fn first_unsettled(&self) -> Option<u32> {
+        self.cache.first_with(self.plan.per_part, |at| !is_place(at))
     }
 
-    /// Writes the parts with entries that no page on flash shows: of discarded and of lost pages.
+    /// True if there is no such part.
+    pub(super) fn is_settled(&self) -> bool {
+        self.first_unsettled().is_none()
+    }
+
+    /// Writes all such parts.
     pub(super) fn settle<N: Nand>(&mut self, store: &mut Store<N>) -> Result<(), Halt> {
-        while let Some(part) = self.cache.first_with(self.plan.per_part, |at| !is_place(at)) {
+        while let Some(part) = self.first_unsettled() {
             self.merge(part, store)?;
         }
         Ok(())

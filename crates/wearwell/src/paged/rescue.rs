@@ -219,6 +219,10 @@ impl<N: Nand> PagedFtl<N> {
             // A suspect that has faded serves nobody: the older page does, if there is one.
             return Ok(is_place(original));
         }
+        // What an erase has left fades. It begins only once the suspect is complete.
+        if self.store.log.shows_erase(self.store.segment_of(original))? {
+            return Ok(false);
+        }
         Ok(self.store.log.holds_this(original, suspect.lpn, page)?)
     }
 

@@ -145,6 +145,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
+        name: "map-erase-shows",
+        rule: "M5",
+        broken: "a device that is read-only serves what the suspect was made from, though an erase shows there",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "if self.store.log.shows_erase",
+        to: "if !BROKEN && self.store.log.shows_erase",
+        crash: missed(Run::Crash("retold::map_on_flash")),
+        torture: caught(Run::Kept("a_read_only_device_serves_what")),
+    },
+    Canary {
         name: "map-suspects",
         rule: "M5",
         broken: "no page is suspect",

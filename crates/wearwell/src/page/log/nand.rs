@@ -214,7 +214,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
     }
 
     /// True if a page was programmed, successfully or not.
-    fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
+    pub(super) fn is_touched(&mut self, page: PageAddr) -> Result<bool, ErrorKind> {
         match self.read_tag(page, false) {
             Ok(tag) => Ok(!is_erased(&tag)),
             Err(ErrorKind::Uncorrectable) => Ok(true),

@@ -84,6 +84,23 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(has_gaps || is_gone && self.has_begun_summary(seg)?)
     }
 
+    /// True if the erase of a segment has certainly begun: a page in front of a programmed one reads as erased, and no
+    /// page that decays does.
+    pub(crate) fn shows_erase(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        let scan = self.scan_segment(seg)?;
+        // A segment may be sealed early.
+        let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };
+        let mut is_behind = scan.sealed;
+        for page in (0..=slots).rev() {
+            let is_touched = self.is_touched(self.address(seg, page))?;
+            if is_behind && !is_touched {
+                return Ok(true);
+            }
+            is_behind |= is_touched;
+        }
+        Ok(false)
+    }
+
     /// True if the page at `at` is one of `lpn` and holds `data`.
     pub(crate) fn holds_this(&mut self, at: Ppn, lpn: Lpn, data: &[u8]) -> Result<bool, ErrorKind> {
         let tag = self.tag_at(at, true)?;
