@@ -22,23 +22,6 @@ fn a_rescue_without_its_header_and_padding() {
     );
 }
 
-/// Page mapping, by cuts alone, with erases that leave each page its own way: behind three mounts, two of them cut, the
-/// device is read-only with as many good segments as it needs. It is not known which rule takes the room.
-#[test]
-#[ignore = "open: out of room"]
-fn cut_mounts_use_up_the_room() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=16 pages-per-block=5 blocks=42 dies=2 paired-pages=1 mixed-erases
-         page blocks-per-segment=2 policies=watermark:1:1/windowed-greedy:4/separate-cleaning/none/at-once
-         logical-pages=125 endurance=100000 seed=16363726756861764932",
-        "write 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122
-         123 88 63 123 99 14 95 101 94 35 67 55 43 62 32 87 20 2 70 91 46 123 95 67 6 33 77 3 11 88 38 73 124 33 86
-         110 109 49 88 2 9 18 5 47 124 90 51 79 106 14 12 78 3 12 49 120 61 54 44 77 32 8 106 119 89 53 42 16 25 37 65
-         124 66 7 103 59 20 77 64 40 46 102 86 69 72 57 64 120 116 34 66 0 45 89 3 59 14 21 29 19 66 25 120 46 16 114
-         26 25 69 86 24 36 120 16 31, mount, mount, write 102, mount, cut 6:38087, mount, cut 4:14826, mount, mount",
-    );
-}
-
 /// Page mapping with tag pages: behind one cut, one decay and mounts that were not cut a flushed page reads as zeros.
 /// It was not looked into.
 #[test]

@@ -576,3 +576,20 @@ fn a_victim_whose_header_decayed_is_no_room() {
          mount",
     );
 }
+
+/// By cuts alone: a rescue took the last free segment that was not held back, and emptied none. The next mount had
+/// nothing to rescue. It emptied a segment into the last free one, and the erase of that was cut. The copy was suspect,
+/// there was no place to copy it to, and a header that cannot be read may have decayed.
+#[test]
+fn cut_mounts_use_up_the_room() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=5 blocks=42 dies=2 paired-pages=1 mixed-erases
+         page blocks-per-segment=2 policies=watermark:1:1/windowed-greedy:4/separate-cleaning/none/at-once
+         logical-pages=125 endurance=100000 seed=16363726756861764932",
+        "write 97 98 99 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122
+         123 88 63 123 99 14 95 101 94 35 67 55 43 62 32 87 20 2 70 91 46 123 95 67 6 33 77 3 11 88 38 73 124 33 86
+         110 109 49 88 2 9 18 5 47 124 90 51 79 106 14 12 78 3 12 49 120 61 54 44 77 32 8 106 119 89 53 42 16 25 37 65
+         124 66 7 103 59 20 77 64 40 46 102 86 69 72 57 64 120 116 34 66 0 45 89 3 59 14 21 29 19 66 25 120 46 16 114
+         26 25 69 86 24 36 120 16 31, mount, mount, write 102, mount, cut 6:38087, mount, cut 4:14826, mount, mount",
+    );
+}

@@ -198,16 +198,19 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let rescued_pages = rest.len() as u32;
         let is_merging = !merged.is_empty();
         rest.extend(merged);
+        // With nothing to rescue the mount would clean, and open the last free segment for it. If the erase of what
+        // that empties were cut, there would be no place to copy the last copy to.
+        if rest.is_empty() && self.is_at_last() {
+            self.add_victims(&mut rest, &[]);
+        }
         while !rest.is_empty() {
             // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
             // erased for the rescue. If that erase fails, its segment is retired, and another one is tried.
             while self.alloc.free().total() == 0 && self.erase_expendable(&rest)? {}
             let mut batch = rest[..self.most_copies().min(rest.len())].to_vec();
-            // The rescue takes a segment of those that are held back, so it has to empty others. Otherwise mounts that
-            // are cut one after another, and failures in them, would use up all of them.
-            if self.is_short() {
-                self.add_victims(&mut batch, &rest);
-            }
+            // Where hardly more segments are free than are held back, the rescue has to empty others. Otherwise mounts
+            // that are cut one after another, and failures in them, would use up all of them.
+            self.add_victims(&mut batch, &rest);
             // With no other free segment this fails, so the loop ends.
             if !self.open_for_rescue()? {
                 continue;
@@ -265,12 +268,14 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     fn wanted_victims(&self) -> usize {
         let free = self.alloc.free();
         // One of the two is the segment that the rescue takes.
-        (free.held() + 2).saturating_sub(free.total()).max(1) as usize
+        (free.held() + 2).saturating_sub(free.total()) as usize
     }
 
-    /// True if a segment that is taken is one of those that are held back, or the last.
-    fn is_short(&self) -> bool {
-        self.alloc.free().usable() == 0 || self.alloc.free().total() == 1
+    /// True if the free segments are all held back, and there is no empty one to erase. On NOR what is copied is never
+    /// suspect.
+    fn is_at_last(&self) -> bool {
+        let free = self.alloc.free();
+        L::DISCARDS == Discards::Logged && free.total() > 0 && free.usable() == 0 && !self.alloc.pool().has_empties()
     }
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.
