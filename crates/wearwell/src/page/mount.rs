@@ -153,6 +153,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
                 ended => ended?,
             };
         }
+        // Spec P11: an uncertain page that has faded would count again in the next mount.
+        *is_settled &= faded.is_empty();
         self.note_growth(report.clean);
         self.reclaim_some(*is_settled, evidence, unrecorded)?;
         if is_keeping {
@@ -230,6 +232,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     is_ours: bool,
     /// Segments with a slot that cannot be read, whatever it was.
     harmed: Vec<Seg>,
+    /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
+    unknown: usize,
     /// Segments of rescues that were cut.
     undone: Vec<Seg>,
     /// Segments that a rescue has filled, each with the slot after its last copy.
@@ -276,6 +280,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             known_parts: Vec::new(),
             is_ours: false,
             harmed: Vec::new(),
+            unknown: 0,
             undone: Vec::new(),
             rescues: Vec::new(),
             open: Vec::new(),
@@ -384,7 +389,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             // `guess_erases` finds these by their count.
             table.set_erases(seg, u32::MAX);
         }
-        if scan.empty {
+        self.note_gaps(seg, scan)?;
+        let table = self.alloc.pool_mut().table_mut();
+        // Spec T2: if its only tag page may have decayed, it stays until what it has superseded lasts.
+        if scan.empty && (scan.gone.is_empty() || scan.erases.is_none()) {
             if scan.needs_erase {
                 table.suspect(seg);
             }
@@ -399,7 +407,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         if let Some(opened) = opened.filter(|_| !clock.is_timed) {
             clock.host_pages = clock.host_pages.max(opened + slots);
         }
-        self.note_gaps(seg, scan)?;
         if !scan.sealed {
             self.open.push(seg);
             self.unsealed.push(seg);

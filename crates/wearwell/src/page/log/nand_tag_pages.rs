@@ -26,7 +26,7 @@ use crate::chip_error::kind;
 struct Groups {
     /// Of the slots up to the last tag page.
     tags: Vec<Option<Tag>>,
-    /// Slots of which nothing is known.
+    /// Slots of which nothing is known; in the end also suspect ones that cannot be read.
     gone: Vec<u32>,
     /// The first slot of the last group.
     last_first: u32,
@@ -35,8 +35,8 @@ struct Groups {
     programmed: u32,
     /// A page behind the last tag page can be read.
     has_data_behind: bool,
-    /// The last slot that cannot be read, and the one before it.
-    unreadable: [Option<u32>; 2],
+    /// Slots that cannot be read.
+    unreadable: Vec<u32>,
 }
 
 impl Groups {
@@ -118,9 +118,10 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                     Some((head, tags)) => found.take(slot, head, tags, slots),
                     None => found.has_data_behind = true,
                 },
-                // Two are enough: a cut may have hit the last of all programs, and then the one before it decides
-                // (Spec T5).
-                Err(ErrorKind::Uncorrectable) => found.unreadable = [Some(slot), found.unreadable[0]],
+                Err(ErrorKind::Uncorrectable) => {
+                    found.unreadable.reserve_exact(slots - found.unreadable.len());
+                    found.unreadable.push(slot);
+                }
                 Err(error) => return Err(error),
             }
             found.programmed = slot + 1;
@@ -140,13 +141,18 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
             None => found.has_data_behind || (is_summary_touched && self.is_summary_readable(seg)?),
         };
         // Spec T5: a page that cannot be read, and that no cut has hit, may have been a tag page.
-        let [last, other] = found.unreadable;
-        let decayed = if last.map(|slot| slot + 1) == Some(programmed) && !is_summary_touched { other } else { last };
-        let lost = decayed.filter(|&slot| slot >= known).map_or(known, |slot| slot + 1);
+        let is_hit = |slot: &u32| slot + 1 == programmed && !is_summary_touched;
+        let decayed = found.unreadable.iter().rfind(|&slot| !is_hit(slot));
+        let lost = decayed.map_or(known, |slot| known.max(slot + 1));
         if lost > known {
             found.lose(lost, self.layout.slots as usize);
         }
         let suspect_from = if lost > known || has_more { lost } else { found.last_first };
+        // A suspect slot that cannot be read does not count, whatever a tag page says of it.
+        let from = suspect_from.max(found.gone.last().map_or(0, |slot| slot + 1));
+        let suspects = found.unreadable.iter().filter(|&&slot| slot >= from);
+        found.gone.reserve_exact(suspects.clone().count());
+        found.gone.extend(suspects);
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let lasts_to = match header {
             None if has_more => known,

@@ -27,9 +27,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log_mut().doubt_sources();
         note(&mut self.harmed, seg)?;
+        if self.alloc.log_mut().shows_erase(seg)? {
+            return Ok(());
+        }
+        if scan.is_void() {
+            // Of what can be read there nothing counts either.
+            self.unknown += scan.tags.len();
+            return Ok(());
+        }
+        self.unknown += scan.gone.len();
         // A slot that a cut may have hit need not have held anything. In any other one something was programmed.
-        let is_gap = !scan.is_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from);
-        if is_gap && !self.alloc.log_mut().shows_erase(seg)? {
+        if scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
             self.misses_copies = true;
             self.gaps.push(seg);
         }

@@ -70,7 +70,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         copies.retain(|copy| !is_needed(self.segment_of(self.place_of(copy.lpn))));
         // Spec P3.
         copies.append(&mut self.doubtful);
-        self.add_exposed(&mut copies)?;
+        self.add_exposed(&mut copies, &others)?;
         self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         // Only the copies that count are copied. `tied` has the segments of all.
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
@@ -84,12 +84,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Adds the pages that count in segments in which an erase shows. The copies for which these were erased have
     /// decayed, and what is left may fade. To look for that takes a read for each page: it is done where the header is
-    /// gone, and where the summary is, if something could not be read.
-    fn add_exposed(&mut self, copies: &mut Vec<Found>) -> Result<(), MountError> {
+    /// gone; and if something could not be read, where the summary is, or where so few pages are without another copy
+    /// in `ties` that these may have been what cannot be read.
+    fn add_exposed(&mut self, copies: &mut Vec<Found>, ties: &[Found]) -> Result<(), MountError> {
         // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
-        let is_unread = |seg: &Seg| self.alloc.log().doubts_sources() && self.unsealed.contains(seg);
         let table = self.alloc.table();
-        let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && (table.erases(*seg) == u32::MAX || is_unread(seg));
+        let is_superseded = |seg: Seg| (1..=self.unknown).contains(&self.lone_pages(seg, ties));
+        let is_unread =
+            |seg: Seg| self.alloc.log().doubts_sources() && (self.unsealed.contains(&seg) || is_superseded(seg));
+        let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && (table.erases(*seg) == u32::MAX || is_unread(*seg));
         let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
             // Without that the header alone may have decayed, and a page that cannot be read may be lost.
@@ -234,12 +237,17 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// True if a segment holds a page without another copy in `ties`.
     pub(super) fn is_needed(&self, seg: Seg, ties: &[Found]) -> bool {
+        self.lone_pages(seg, ties) > 0
+    }
+
+    /// The pages of a segment without another copy in `ties`.
+    fn lone_pages(&self, seg: Seg, ties: &[Found]) -> usize {
         let here = ties.iter().filter(|tie| self.segment_of(self.place_of(tie.lpn)) == seg);
         let mut tied: Vec<_> = here.map(|tie| tie.lpn).collect();
         tied.sort_unstable();
         // A page of which there are three copies is in the list twice.
         tied.dedup();
-        self.alloc.table().valid(seg) as usize > tied.len()
+        self.alloc.table().valid(seg) as usize - tied.len()
     }
 
     /// If everything in a segment can also be read elsewhere, points the map to those copies, so that the segment
