@@ -296,3 +296,18 @@ fn a_page_fades_in_a_victim_before_it_is_copied() {
          mount",
     );
 }
+
+/// All pages were discarded, and a mount that was cut in the padding of a rescue had copied the discard map. The header
+/// of that segment decayed, and then the padding faded, which was all that showed that the rescue had ended. The
+/// segment counted for nothing, and with it the discards.
+#[test]
+fn a_rescue_without_its_header_and_padding() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=16 blocks=9 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1
+         policies=watermark:3:4/windowed-greedy:4/hot-cold-readonly/static-threshold:1/at-once checkpoint
+         logical-pages=8 endurance=100 seed=2143235846499746746",
+        "write 1 2 3 4 5 6 7 0 0, discard 0+8, flush, cut 5:45555, mount, mount, decay 1, mount, cut 0:35122, write 0,
+         decay 4, cut 0:12919, mount, decay 63305, mount, mount, mount, mount, mount, mount",
+    );
+}

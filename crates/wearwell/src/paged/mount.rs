@@ -240,7 +240,7 @@ impl<N: Nand> PagedFtl<N> {
         if has_pages && !scan.sealed {
             found.unsealed.insert(seg);
         }
-        if scan.is_void() || !has_pages {
+        if scan.may_be_void() || !has_pages {
             self.store.set_use(seg, Use::Suspect);
             return Ok(());
         }

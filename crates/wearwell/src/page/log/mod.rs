@@ -189,8 +189,6 @@ pub struct SegmentScan {
     pub gone: Vec<u32>,
     /// The first slot that a power cut may have hit. All programmed slots from here on are suspect.
     pub suspect_from: u32,
-    /// The first slot that may be suspect from before an erase was cut here. Without such a cut that is `suspect_from`.
-    pub lasts_to: u32,
     /// Only slots that cannot be read show that the rescue which filled the segment had ended. Or the first slot cannot
     /// be read, so that there may have been one.
     pub doubts_end: bool,
@@ -209,6 +207,12 @@ impl SegmentScan {
         }
     }
 
+    /// True if the segment is void, or an erase may have left it of a rescue that never ended: no header says that none
+    /// was cut.
+    pub(crate) fn may_be_void(&self) -> bool {
+        self.is_void() || self.doubts_end && self.erases.is_none()
+    }
+
     /// True if nothing in the segment counts. Either a mount was cut while it copied suspect pages here, and the
     /// originals are still there. Or neither the header nor the first slot can be read: then an erase was cut that may
     /// have destroyed the mark of such a rescue. (Or the first group of pages was cut, in which nothing was promised.)
@@ -217,9 +221,11 @@ impl SegmentScan {
         match self.tags.first() {
             // A summary comes behind everything that a rescue writes, so it has ended.
             _ if self.sealed => false,
+            // Its end is in doubt: its copies may be the last of their pages.
+            Some(Some(_)) if self.doubts_end => false,
             // Spec T6.
-            _ if self.lasts_to < self.rescue_end => true,
-            Some(Some(mark)) => mark.kind == Kind::RescueMark && self.lasts_to < mark.lpn.0,
+            _ if self.suspect_from < self.rescue_end => true,
+            Some(Some(mark)) => mark.kind == Kind::RescueMark && self.suspect_from < mark.lpn.0,
             Some(None) => self.erases.is_none(),
             None => false,
         }

@@ -288,16 +288,14 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         // Spec P3: what cannot be read does not show that a rescue had ended.
         let is_torn = (recorded as usize) < tags.len() && !self.is_summary_readable(seg)?;
         let certain_to = if is_torn { self.layout.suspects_behind(recorded) } else { suspect_from };
-        // Without the header, an erase may have been cut, which leaves such slots, too.
-        let lasts_to = if header.is_none() { certain_to } else { suspect_from };
         let is_mark = |tag: &&Tag| tag.kind == Kind::RescueMark;
         let end = tags.first().and_then(Option::as_ref).filter(is_mark).map_or(0, |mark| mark.lpn.0);
-        // With the header such a rescue counts, but none of its copies is certain. The first slot may have been a mark.
-        scan.doubts_end = certain_to < end && end <= lasts_to || gone.first() == Some(&0);
+        // Such a rescue counts, but none of its copies is certain. The first slot may have been a mark.
+        scan.doubts_end = certain_to < end && end <= suspect_from || gone.first() == Some(&0);
         scan.empty = tags.is_empty();
         // Only a summary says what the segment was opened for. Without one the first tag is the best that is left.
         scan.class = tags.iter().flatten().next().map_or(Class(0), |t: &Tag| t.class);
-        (scan.suspect_from, scan.lasts_to) = (suspect_from, lasts_to);
+        scan.suspect_from = suspect_from;
         self.note_header(scan, header);
         Ok(())
     }

@@ -61,7 +61,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let programmed = tags.chunks_exact(TAG_BYTES).rposition(|tag| !is_erased(tag)).map_or(0, |slot| slot + 1);
         scan.tags = tags.chunks_exact(TAG_BYTES).take(programmed).map(page_tag).collect();
         (scan.erases, scan.opened, scan.class) = (Some(head.erases), Some(head.opened), head.class);
-        (scan.suspect_from, scan.lasts_to) = (self.layout.slots, self.layout.slots);
+        scan.suspect_from = self.layout.slots;
         scan.sealed = true;
         Some(())
     }

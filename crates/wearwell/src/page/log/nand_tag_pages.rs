@@ -153,17 +153,15 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let suspects = found.unreadable.iter().filter(|&&slot| slot >= from);
         found.gone.reserve_exact(suspects.clone().count());
         found.gone.extend(suspects);
-        // Spec P3: what cannot be read does not show that a rescue had ended.
-        let lasts_to = match header {
-            None if has_more => known,
-            None => found.last_first,
-            Some(_) => suspect_from,
-        };
+        // Spec P3: without the header, what cannot be read leaves in doubt whether a rescue had ended.
+        let (certain_to, end) = (if has_more { known } else { found.last_first }, found.rescue_end);
+        let is_behind = end < programmed + u32::from(is_summary_touched);
+        scan.doubts_end = header.is_none() && certain_to < end && is_behind;
         scan.empty = found.tags.is_empty();
         // Spec T2.
         scan.needs_erase = scan.empty && (programmed > 0 || is_summary_touched);
         scan.class = found.tags.iter().flatten().next().map_or(Class(0), |tag| tag.class);
-        (scan.suspect_from, scan.lasts_to, scan.rescue_end) = (suspect_from, lasts_to, found.rescue_end);
+        (scan.suspect_from, scan.rescue_end) = (suspect_from, end);
         (scan.tags, scan.gone) = (found.tags, found.gone);
         self.note_header(scan, header);
         Ok(())

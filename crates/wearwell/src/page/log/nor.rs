@@ -482,7 +482,6 @@ impl<N: Nor, B: Payload> Log for NorLog<N, B> {
             opened: opening.map(|(clock, _)| clock),
             class: opening.map_or(Class(0), |(_, class)| class),
             suspect_from: self.slots,
-            lasts_to: self.slots,
             sealed: true,
             empty: true,
             ..SegmentScan::default()

@@ -36,8 +36,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             return Ok(());
         }
         self.unknown += scan.gone.len();
-        // A slot that a cut may have hit need not have held anything. In any other one something was programmed.
-        if scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
+        // A slot that a cut may have hit need not have held anything, nor one of which the erase of a rescue has left
+        // nothing. In any other one something was programmed.
+        if !scan.may_be_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
             self.misses_copies = true;
             self.gaps.push(seg);
         }
