@@ -311,3 +311,16 @@ fn a_rescue_without_its_header_and_padding() {
          decay 4, cut 0:12919, mount, decay 63305, mount, mount, mount, mount, mount, mount",
     );
 }
+
+/// A summary decayed, and behind it a page. The segment was copied to the last free one, and then erased for the rescue
+/// of another page, before it was on record that a page is lost. The cut came in that erase: zeros were served.
+#[test]
+fn a_loss_is_on_record_before_a_rescue_erases_what_shows_it() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=11 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:3:4/cost-benefit/separate-cleaning/none/proactive
+         logical-pages=22 endurance=100000 seed=2835",
+        "write 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 8 2 3 20, flush, decay 23, fail 0:49244 2:50185
+         4:60760, cut 9:30061, mount, decay 19, cut 7:62493, mount, mount",
+    );
+}

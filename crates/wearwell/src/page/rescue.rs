@@ -382,7 +382,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         // Spec P11: what called it unmapped was on flash before the erase began.
         let is_dead = |copy: &Copy| copy.doomed && pages.iter().all(|page| page.lpn != copy.found.lpn);
         let in_segment = |seg: Seg| copies.iter().filter(move |copy| segment_of(copy) == seg);
-        let expendable = |seg: &Seg| in_segment(*seg).all(|copy| is_spare(copy) || is_dead(copy));
+        // Spec P13: what shows that pages are lost stays until that is on record.
+        let expendable =
+            |seg: &Seg| !self.incomplete.contains(seg) && in_segment(*seg).all(|copy| is_spare(copy) || is_dead(copy));
         Ok(among.iter().copied().find(expendable))
     }
 

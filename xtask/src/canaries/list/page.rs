@@ -305,6 +305,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("three_pages_that_decay_and_two")),
     },
     Canary {
+        name: "expendable-evidence",
+        rule: "P13",
+        broken: "a rescue erases what shows that pages are lost",
+        file: "crates/wearwell/src/page/rescue.rs",
+        from: "!self.incomplete.contains(seg) &&",
+        to: "(BROKEN || !self.incomplete.contains(seg)) &&",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_loss_is_on_record")),
+    },
+    Canary {
         name: "gaps",
         rule: "P13",
         broken: "slots of which nothing can be told are passed over",
