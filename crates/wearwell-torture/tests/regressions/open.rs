@@ -3,20 +3,19 @@
 
 use super::assert_holds;
 
-/// Page mapping with tag pages, by cuts alone: a flushed page reads as zeros. It was not looked into.
+/// Page mapping with tag pages, by cuts alone: the erase of a rescue that never ended was cut, and left its header, a
+/// copy and the last tag page. What the copy was made of has faded, so it counts, and the slots in front of it seem to
+/// be lost: a page that was never written is an error (Spec P13). Pages that decay of a rescue that had ended leave the
+/// same, and then something may be lost.
 #[test]
-#[ignore = "open: flushed data is lost"]
-fn cut_mounts_of_a_device_of_four_pages() {
+#[ignore = "open: a page that was never written is an error"]
+fn a_rescue_that_an_erase_has_left_seems_incomplete() {
     assert_holds(
         "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
          page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
-         logical-pages=4 endurance=100000 seed=9996946996089570618",
-        "write 0+4 2 3 3 3, discard 3, write 2 1 1, discard 0, flush, cut 2:28279, write 2 0 3 1 2 2 2 1, cut
-         7:58140, mount, cut 4:13734, mount, cut 3:54690, mount, cut 0:13420, mount, cut 4:58289, mount, cut 5:48075,
-         mount, cut 1:35049, mount, cut 3:665, mount, cut 11:52095, mount, mount, mount, write 0 1 1, cut 7:26500,
-         write 1 0 1 1 1 3 1 3, cut 1:64064, mount, cut 2:28743, mount, cut 0:59237, mount, cut 10:25870, mount, cut
-         5:17028, mount, cut 4:62227, mount, cut 8:41626, mount, cut 10:26202, mount, mount, write 2, mount, verify,
-         mount",
+         logical-pages=5 endurance=100000 seed=9996946996089570618",
+        "write 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:13734, mount, cut 3:54690, mount, cut
+         0:13420, mount, mount",
     );
 }
 

@@ -324,3 +324,18 @@ fn a_loss_is_on_record_before_a_rescue_erases_what_shows_it() {
          4:60760, cut 9:30061, mount, decay 19, cut 7:62493, mount, mount",
     );
 }
+
+/// With tag pages and by cuts alone: two rescues were cut in the tag page behind their copies, the tag page of the
+/// originals faded, and the erase of one of those rescues was cut. It left the header, a copy and that tag page, and
+/// behind these a slot that cannot be read. So the rescue seemed to have ended, what was flushed was erased, and then
+/// the header faded.
+#[test]
+fn a_rescue_that_an_erase_seems_to_have_ended() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
+         logical-pages=4 endurance=100000 seed=9996946996089570618",
+        "write 0+4 2 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:13734, mount, cut 3:54690,
+         mount, cut 0:13420, mount, mount, mount, mount, mount",
+    );
+}

@@ -65,6 +65,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("a_rescue_without_its_header")),
     },
     Canary {
+        name: "tagged-rescue",
+        rule: "P3",
+        broken: "behind a header, a slot that cannot be read shows that a tag page had ended a rescue",
+        file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
+        from: "Some(_) => end <= suspect_from",
+        to: "Some(_) => !BROKEN && end <= suspect_from",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_rescue_that_an_erase_seems")),
+    },
+    Canary {
         name: "first-slot",
         rule: "P3",
         broken: "pages behind a first slot that cannot be read are certain",

@@ -136,10 +136,8 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let (programmed, known) = (found.programmed, found.known());
         let is_summary_touched = self.has_begun_summary(seg)?;
         // Spec T4. An erase that was cut may leave pages that cannot be read where nothing was programmed.
-        let has_more = match header {
-            Some(_) => programmed > known || is_summary_touched,
-            None => found.has_data_behind || (is_summary_touched && self.is_summary_readable(seg)?),
-        };
+        let shows_more = found.has_data_behind || (is_summary_touched && self.is_summary_readable(seg)?);
+        let has_more = shows_more || header.is_some() && (programmed > known || is_summary_touched);
         // Spec T5: a page that cannot be read, and that no cut has hit, may have been a tag page.
         let is_hit = |slot: &u32| slot + 1 == programmed && !is_summary_touched;
         let decayed = found.unreadable.iter().rfind(|&slot| !is_hit(slot));
@@ -153,10 +151,13 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let suspects = found.unreadable.iter().filter(|&&slot| slot >= from);
         found.gone.reserve_exact(suspects.clone().count());
         found.gone.extend(suspects);
-        // Spec P3: without the header, what cannot be read leaves in doubt whether a rescue had ended.
-        let (certain_to, end) = (if has_more { known } else { found.last_first }, found.rescue_end);
-        let is_behind = end < programmed + u32::from(is_summary_touched);
-        scan.doubts_end = header.is_none() && certain_to < end && is_behind;
+        // Spec P3: what cannot be read leaves in doubt whether a rescue had ended.
+        let (certain_to, end) = (if shows_more { known } else { found.last_first }, found.rescue_end);
+        let is_behind = match header {
+            Some(_) => end <= suspect_from,
+            None => end < programmed + u32::from(is_summary_touched),
+        };
+        scan.doubts_end = certain_to < end && is_behind;
         scan.empty = found.tags.is_empty();
         // Spec T2.
         scan.needs_erase = scan.empty && (programmed > 0 || is_summary_touched);
