@@ -339,3 +339,44 @@ fn a_rescue_that_an_erase_seems_to_have_ended() {
          mount, cut 0:13420, mount, mount, mount, mount, mount",
     );
 }
+
+/// The last copy of a page decayed in a group that a cut may have hit, so that an older version was served. The erase
+/// of that segment was cut, and left the tag page and something behind it. No cut could have hit the group any more,
+/// and the page that had decayed counted.
+#[test]
+fn an_erase_makes_a_decayed_page_count() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:5999 2:63334
+         4:37915 6:15870, write 8, decay 0, mount, write 0, cut 1:7575, write 5, decay 6, cut 0:24160, mount, mount,
+         write 1, cut 2:50563, mount, mount",
+    );
+}
+
+/// The same on blocks of eight pages.
+#[test]
+fn an_erase_makes_a_decayed_page_count_on_larger_blocks() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:62085 2:62208
+         4:43521 6:21139, write 8, mount, write 0, cut 1:54988, write 5, decay 1, cut 0:53996, mount, mount, write 1,
+         cut 2:14717, mount, mount, cut 9:8325, mount, mount",
+    );
+}
+
+/// The same where other pages of that segment still count, so that the mount cannot just erase it. It takes one decay
+/// and one cut.
+#[test]
+fn a_decayed_page_beside_others_that_count() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=12 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/none/at-once
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 0 1 2 3 4 5 6 7 8 9 10, flush, mount, write 0, flush, write 3, flush, decay 26, mount, write 0 10, cut
+         1:1375, write 1, mount, mount",
+    );
+}

@@ -107,7 +107,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     #[inline(never)]
     fn repair(&mut self, outcome: &mut Outcome, faded: &mut Vec<Ppn>) -> Result<MountReport, MountError> {
         let Outcome { suspects, uncertain, evidence, unrecorded, known_parts, unsealed, tied, .. } = outcome;
-        let Outcome { passed_over, headless, is_settled, gaps, report, .. } = outcome;
+        let Outcome { passed_over, headless, is_settled, gaps, stale, report, .. } = outcome;
         // This is asked before anything on flash changes: a mount that runs out of memory later would stop half-way.
         expect_room((suspects.len() + uncertain.len()) * LISTS_OF_SUSPECTS)?;
         self.cleaner.alloc_mut().start();
@@ -133,7 +133,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             *is_settled &= !is_affordable;
             // The uncertain ones come first: one of the segments that they empty may be erased for the others.
             uncertain.extend(&*suspects);
-            let mut merged = rescue.merged(uncertain);
+            let mut merged = rescue.merged(uncertain, stale);
             *is_settled &= merged.is_empty();
             let mut ended = Ok(0);
             if is_affordable || trusted.is_empty() {

@@ -149,16 +149,20 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         })
     }
 
-    /// The pages to be copied along with the `suspects` so that no more than a few unsealed segments are left,
-    /// where what is held back is not needed for that: sessions that end in a cut would leave more and more of them.
-    pub(super) fn merged(&self, suspects: &[Found]) -> Vec<Page> {
+    /// The pages to be copied along with the `suspects` so that none of the `stale` segments and no more than a few
+    /// unsealed ones are left, where what is held back is not needed for that: sessions that end in a cut would leave
+    /// more and more of them.
+    pub(super) fn merged(&self, suspects: &[Found], stale: &[Seg]) -> Vec<Page> {
         let mut merged = Vec::new();
         let table = self.alloc.table();
         let mut unsealed = self.unsealed.to_vec();
         // An empty one is erased before it is used, and needs no copies.
         unsealed.retain(|&seg| table.valid(seg) > 0);
-        if L::DISCARDS != Discards::Logged || unsealed.len() <= MOST_UNSEALED {
+        if L::DISCARDS != Discards::Logged {
             return merged;
+        }
+        if unsealed.len() <= MOST_UNSEALED {
+            unsealed.retain(|seg| stale.contains(seg));
         }
         // A stable sort would take 4 KiB of stack.
         unsealed.sort_unstable_by_key(|&seg| (table.valid(seg), seg));

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::{Found, Log, MountError, MountReport, Recovery};
+use super::{Found, Log, MountError, MountReport, Recovery, note};
 use crate::addr::Seg;
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
@@ -27,6 +27,8 @@ pub(super) struct Outcome {
     pub(super) unrecorded: Vec<u32>,
     /// Parts of the discard map that cannot be read, and that the checkpoint stands for.
     pub(super) known_parts: Vec<u32>,
+    /// Segments with a page that could not be read and that would count.
+    pub(super) stale: Vec<Seg>,
     /// Segments without a summary.
     pub(super) unsealed: Vec<Seg>,
     /// Segments with a copy of an uncertain page.
@@ -45,8 +47,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn finish(&mut self, suspects: Vec<Found>) -> Result<Outcome, MountError> {
         // Copies take memory in the next mount. Where empty segments are kept, there would be more in each.
         let has_many_copies = self.copies > self.alloc.shape().slots as usize;
-        let is_settled = !self.is_undone_newer()? && !has_many_copies;
+        // Spec P11. Another one that can be read would be the newest.
+        let mut stale = Vec::new();
+        for found in suspects.iter().filter(|found| found.seq > self.newest[found.lpn.0 as usize]) {
+            note(&mut stale, self.segment_of(found.at))?;
+        }
+        let is_settled = !self.is_undone_newer()? && !has_many_copies && stale.is_empty();
         Ok(Outcome {
+            stale,
             headless: take(&mut self.headless),
             is_settled,
             suspects,
