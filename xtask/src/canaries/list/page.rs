@@ -115,16 +115,6 @@ pub(super) const PAGE: &[Canary] = &[
         torture: missed(Run::Kept("a_suspect_copy_beside_a_victim")),
     },
     Canary {
-        name: "shown-copy",
-        rule: "P5",
-        broken: "a suspect copy is no other, although an erase shows",
-        file: "crates/wearwell/src/page/mount/ties.rs",
-        from: "may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?",
-        to: "may_have_decayed && (BROKEN || !self.alloc.log_mut().shows_erase(seg)?)",
-        crash: missed(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("a_suspect_copy_beside_a_victim")),
-    },
-    Canary {
         name: "lost-record",
         rule: "P7",
         broken: "a record that a page was lost counts for nothing",

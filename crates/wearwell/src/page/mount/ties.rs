@@ -140,8 +140,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
     /// read more and more of them. Where a record is gone, what seems to be needed may not be; and that record may be
-    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there. But
-    /// one whose erase shows was being erased, whatever has decayed.
+    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there.
     fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
@@ -154,9 +153,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for tie in &mut *ties {
             let current = self.place_of(tie.lpn);
             let is_better = doomed.contains(&self.segment_of(current)) && !doomed.contains(&self.segment_of(tie.at));
-            let may_have_decayed = is_better && self.misses_records() && is_suspect(tie.at);
-            let seg = self.segment_of(current);
-            let is_doubted = may_have_decayed && !self.alloc.log_mut().shows_erase(seg)?;
+            let is_doubted = self.misses_records() && is_suspect(tie.at);
             if is_better && !is_doubted && self.holds(tie.at, tie.lpn)? {
                 self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 tie.at = current;
