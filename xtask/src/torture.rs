@@ -21,7 +21,7 @@ impl Torture {
 }
 
 /// The modes in which fresh seeds have long found nothing. What they found in the others is listed in
-/// docs/src/design/power-cuts.md, *What is not kept*.
+/// docs/src/design/power-cut-tests.md, *What the torture has found*.
 const HOLDING: [&str; 10] = [
     "page",
     "refresh",
