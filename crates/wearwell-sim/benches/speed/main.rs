@@ -6,10 +6,9 @@
 //!
 //! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time; in one row it
 //! has the times of `lee-k9l8g08u0m`, so that each operation is entered in a timeline. One ninth of the physical pages
-//! is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim
-//! takes a large part of the time. All contestants of a table are filled and overwritten twice. Then they take turns
-//! for some windows, and the table shows the medians. Ratios are of processor time, so that a busy machine changes
-//! them less.
+//! is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim takes a large part of
+//! the time. All contestants of a table are filled and overwritten twice. Then they take turns for some windows, and
+//! the table shows the medians. Ratios are of processor time, so that a busy machine changes them less.
 
 mod bare;
 mod stopwatch;

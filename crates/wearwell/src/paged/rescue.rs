@@ -220,7 +220,7 @@ impl<N: Nand> PagedFtl<N> {
             return Ok(is_place(original));
         }
         // What an erase has left fades. It begins only once the suspect is complete.
-        if self.store.log.shows_erase(self.store.segment_of(original))? {
+        if self.store.log.has_erased_page(self.store.segment_of(original))? {
             return Ok(false);
         }
         Ok(self.store.log.holds_this(original, suspect.lpn, page)?)

@@ -84,9 +84,10 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(has_gaps || is_gone && self.has_begun_summary(seg)?)
     }
 
-    /// True if the erase of a segment has certainly begun: a page in front of a programmed one reads as erased, and no
-    /// page that decays does.
-    pub(crate) fn shows_erase(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+    /// True if a page reads as erased in front of a programmed one: the erase of the segment has begun, since no page
+    /// that decays reads so. [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the
+    /// smallest library has no room for.
+    pub(crate) fn has_erased_page(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
         let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };
