@@ -37,7 +37,7 @@ use crate::stats::Stats;
 pub(super) struct Page {
     pub(super) lpn: Lpn,
     pub(super) at: Ppn,
-    seq: u64,
+    pub(super) seq: u64,
     /// The last page of its segment, behind which nothing was programmed.
     is_last: bool,
 }

@@ -215,15 +215,15 @@ impl<N: Nand> PagedFtl<N> {
     fn is_copy(&mut self, suspect: &Page) -> Result<bool, Halt> {
         let original = self.map.lookup(suspect.lpn, &mut self.store)?;
         let page = self.map.lend();
-        if !is_place(original) || !self.store.log.holds(suspect.at, suspect.lpn, page)? {
-            // A suspect that has faded serves nobody: the older page does, if there is one.
-            return Ok(is_place(original));
+        if !self.store.log.holds(suspect.at, suspect.lpn, page)? {
+            // It has faded.
+            self.begins_again = true;
+            return Err(ErrorKind::Uncorrectable.into());
         }
-        // What an erase has left fades. It begins only once the suspect is complete.
-        if self.store.log.has_erased_page(self.store.segment_of(original))? {
-            return Ok(false);
-        }
-        Ok(self.store.log.holds_this(original, suspect.lpn, page)?)
+        // What an erase has left fades. It begins only once the suspect is complete. A later copy there is what is left
+        // of a rescue.
+        let is_left = is_place(original) && !self.store.log.has_erased_page(self.store.segment_of(original))?;
+        Ok(is_left && self.store.log.holds_before(original, suspect.lpn, suspect.seq, page)?)
     }
 
     /// Copies segments without a summary to others that get one, until few are left: sessions that end in a cut would
