@@ -91,7 +91,8 @@ pub trait Medium {
     fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool;
 
     /// True if no copy of that page lasts, and one that can be read lies in a segment whose erase was cut so that no
-    /// mount sees it: nothing shows it, or it has its summary.
+    /// mount sees it: nothing shows it, or it has its summary. If the last mount has read a summary that is gone
+    /// now, that shows it. A copy that no metadata names is none.
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool;
 
     /// Segments in use without a block that has failed.

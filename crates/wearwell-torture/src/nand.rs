@@ -66,6 +66,8 @@ struct Page {
     cell: Cell,
     /// True if it held something and decayed.
     decayed: bool,
+    /// True if it was read since the power is on, and was fading.
+    was_read: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -106,7 +108,7 @@ impl NandChip {
             geometry,
             temper,
             driver,
-            pages: vec![Page { cell: Cell::Erased, decayed: false }; pages],
+            pages: vec![Page { cell: Cell::Erased, decayed: false, was_read: false }; pages],
             data: vec![0; pages * geometry.page_bytes as usize],
             spare: vec![0xFF; pages * geometry.spare_bytes as usize],
             blocks: vec![Block::default(); geometry.blocks as usize],
@@ -157,7 +159,7 @@ impl NandChip {
 
     fn put(&mut self, page: PageAddr, data: &[u8], spare: &[u8], cell: Cell) {
         let at = page.0 as usize;
-        self.pages[at] = Page { cell, decayed: false };
+        self.pages[at] = Page { cell, decayed: false, was_read: false };
         let (data_bytes, spare_bytes) = (self.geometry.page_bytes as usize, self.geometry.spare_bytes as usize);
         self.data[at * data_bytes..][..data_bytes].copy_from_slice(data);
         let stored = &mut self.spare[at * spare_bytes..][..spare_bytes];
@@ -341,7 +343,10 @@ impl NandChip {
                 return Ok(ReadReport::default());
             }
             Cell::Good => {}
-            Cell::Fading { reads_left, .. } if *reads_left > 0 => *reads_left -= 1,
+            Cell::Fading { reads_left, .. } if *reads_left > 0 => {
+                *reads_left -= 1;
+                stored.was_read = true;
+            }
             cell => *cell = Cell::Uncorrectable,
         }
         if stored.cell == Cell::Uncorrectable {
@@ -401,6 +406,7 @@ impl Medium for NandChip {
     fn power_on(&mut self) {
         self.faults.power_on();
         for page in &mut self.pages {
+            page.was_read = false;
             if let Cell::Fading { outlasts_power_off: false, .. } = page.cell {
                 page.cell = Cell::Uncorrectable;
             }
@@ -480,17 +486,18 @@ impl Medium for NandChip {
 
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {
         let was_erased = |blocks: Segment| blocks.iter().any(|block| self.blocks[block].weak);
-        let holds = |blocks: Segment, is_wanted: &dyn Fn(Cell) -> bool| {
-            self.in_order(blocks).any(|at| {
-                is_wanted(self.pages[at].cell)
-                    && self.owner_of(at, layout.sectors_per_page) == Some((page, content.clone()))
-            })
+        let holds = |blocks: Segment, is_wanted: &dyn Fn(usize) -> bool| {
+            self.in_order(blocks)
+                .any(|at| is_wanted(at) && self.owner_of(at, layout.sectors_per_page) == Some((page, content.clone())))
         };
-        let lasts = |blocks: Segment| !was_erased(blocks) && holds(blocks, &|cell| cell == Cell::Good);
+        // A copy of which nothing says whose it is does not count for a mount.
+        let is_good = |at: usize| self.pages[at].cell == Cell::Good && self.has_lasting_tag(at, layout);
+        let lasts = |blocks: Segment| !was_erased(blocks) && holds(blocks, &is_good);
         let fades = |blocks: Segment| {
             was_erased(blocks)
-                && holds(blocks, &Cell::is_readable)
-                && (self.may_have_summary(blocks, layout) || !self.shows_erase(blocks))
+                && holds(blocks, &|at| self.pages[at].cell.is_readable())
+                && (self.may_have_summary(blocks, layout)
+                    || !self.shows_erase(blocks) && !self.has_lost_summary(blocks, layout))
         };
         let segments = || self.segments(layout.blocks_per_segment);
         layout.has_summaries && segments().any(fades) && !segments().any(lasts)

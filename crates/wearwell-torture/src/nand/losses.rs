@@ -2,7 +2,7 @@
 
 use super::owners::Owners;
 use super::segment::Segment;
-use super::{Cell, NandChip};
+use super::{Cell, NandChip, Page};
 use crate::medium::{Decayed, Layout, Unsure};
 
 impl NandChip {
@@ -76,6 +76,14 @@ impl NandChip {
         let mut behind_erased = behind_gone.skip_while(|&page| reads_as_erased(page));
         let mut of_header = self.in_order(blocks).step_by(blocks.blocks);
         behind_erased.any(reads_as_erased) || of_header.all(|page| self.pages[page].cell == Cell::Uncorrectable)
+    }
+
+    /// True if the summary of a segment was read since the power is on, and has faded since. With the map on flash
+    /// nobody looks for it again.
+    pub(super) fn has_lost_summary(&self, blocks: Segment, layout: &Layout) -> bool {
+        let Some(last) = self.in_order(blocks).next_back().filter(|_| !layout.has_counted_copies) else { return false };
+        let Page { cell, was_read, .. } = self.pages[last];
+        was_read && cell == Cell::Uncorrectable && self.owner_of(last, layout.sectors_per_page).is_none()
     }
 
     /// True if what says whose data a page holds lasts: it lies in the page, or metadata behind it has the tag.

@@ -18,19 +18,3 @@ fn a_rescue_that_an_erase_has_left_seems_incomplete() {
          0:13420, mount, mount",
     );
 }
-
-/// The copy of a page decayed that the host had written anew, and the victim with the older one still had its summary,
-/// behind which the erase shows. The mount that copied the page was cut. In the next one the summary faded between two
-/// looks, so that nothing showed the erase, and the page was served from there, and was older later.
-#[test]
-#[ignore = "open: flushed data is lost"]
-fn a_summary_fades_between_two_looks() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
-         logical-pages=11 endurance=100000 seed=3964359694349310514",
-        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:59644 2:12894
-         4:9937 6:41875, write 8, cut 11:24534, mount, mount, write 0, cut 1:10683, write 5, decay 8, mount, mount,
-         mount",
-    );
-}

@@ -380,3 +380,34 @@ fn a_decayed_page_beside_others_that_count() {
          1:1375, write 1, mount, mount",
     );
 }
+
+/// The tag page of a page decayed that the host had written anew, while the victim with the copy before it was being
+/// erased. Behind slots that were erased the victim still had its summary, which faded. The mount that copied the page
+/// was cut. The next one read the summary, and found it gone when it looked for the traces of an erase. So nothing
+/// showed that erase, and the page was served from there for once: no later mount knew whose it was.
+#[test]
+fn a_summary_fades_behind_an_erase() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:59644 2:12894
+         4:9937 6:41875, write 8, cut 11:24534, mount, mount, write 0, cut 1:10683, write 5, decay 8, mount, mount,
+         mount",
+    );
+}
+
+/// There the mount that saw the summary fade copied the page, and was cut before the tag page that says whose the copy
+/// is. What is left of the victim looks like a segment whose last program was cut. The page fades there, and nothing
+/// else on the chip tells of it, though the copy is good: this is what the table of promises says.
+#[test]
+fn a_copy_that_nothing_names() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:14795 2:43691
+         4:40304 6:26481, write 8, cut 11:39137, mount, decay 8, mount, write 0, cut 1:23697, write 5, decay 7, decay
+         32437, mount, mount, mount",
+    );
+}

@@ -96,7 +96,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
             // Without that the header alone may have decayed, and a page that cannot be read may be lost.
-            if !self.alloc.log_mut().shows_erase(seg)? {
+            if !self.alloc.log_mut().shows_erase(seg)? && !self.has_lost_summary(seg)? {
                 continue;
             }
             for (lpn, at) in self.alloc.index().live_in(seg) {
@@ -104,6 +104,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         Ok(())
+    }
+
+    /// True if the summary of a segment could be read in this mount, and can no longer: what fades was cut.
+    fn has_lost_summary(&mut self, seg: Seg) -> Result<bool, MountError> {
+        // Spec P11.
+        let was_sealed = !self.unsealed.contains(&seg);
+        Ok(was_sealed && !self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?.sealed)
     }
 
     /// Takes the copies that a rescue has made, and drops those that are older.
