@@ -80,7 +80,7 @@ pub trait Medium {
     fn has_lost_segment(&self, layout: &Layout) -> bool;
 
     /// True if a cut erase has taken the mark of a rescue and left a copy behind it, and nothing shows it: a page may
-    /// have been there, which has decayed (page mapping with tags beside the pages).
+    /// have been there, which has decayed. With tag pages: a tag page that names one (page mapping on NAND).
     fn hides_rescue(&self, layout: &Layout) -> bool;
 
     /// True if no page can be read that says what wrote it, except in segments with a block that is marked bad. Data

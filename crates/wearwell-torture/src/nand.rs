@@ -460,7 +460,7 @@ impl Medium for NandChip {
     }
 
     fn hides_rescue(&self, layout: &Layout) -> bool {
-        let is_of_pages = layout.has_summaries && !layout.has_tag_pages && !layout.has_counted_copies;
+        let is_of_pages = layout.has_summaries && !layout.has_counted_copies;
         is_of_pages && self.segments(layout.blocks_per_segment).any(|blocks| self.has_lost_mark(blocks, layout))
     }
 

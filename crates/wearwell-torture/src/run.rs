@@ -185,6 +185,8 @@ struct Runner<'a> {
     has_stopped: bool,
     /// A mount was cut since one has last succeeded.
     has_cut_mount: bool,
+    /// The chip has hidden a rescue from a mount since one has last succeeded, and it may have put losses on record.
+    hides_rescue: bool,
     tally: Tally,
 }
 
@@ -223,6 +225,7 @@ impl<'a> Runner<'a> {
             is_shut_down: false,
             has_stopped: false,
             has_cut_mount: false,
+            hides_rescue: false,
             tally: Tally::default(),
         };
         runner.rest();
@@ -362,7 +365,7 @@ impl<'a> Runner<'a> {
         if self.medium.borrow().has_lost_segment(&self.layout) {
             self.model.decayed(&Decayed::Metadata, LastCut::None);
         }
-        let hides_rescue = self.medium.borrow().hides_rescue(&self.layout);
+        self.hides_rescue |= self.medium.borrow().hides_rescue(&self.layout);
         let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
         let has_failed = self.failures() != failures;
         self.row.has_written &= !has_failed;
@@ -387,12 +390,12 @@ impl<'a> Runner<'a> {
                 let (medium, layout) = (&self.medium, &self.layout);
                 let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);
                 let fades = |page, content: &_| medium.borrow().fades_unseen(page, content, layout);
-                self.model.check_mounted(device.as_mut(), mounted.read_only, hides_rescue, lasts, fades)?;
+                self.model.check_mounted(device.as_mut(), mounted.read_only, self.hides_rescue, lasts, fades)?;
                 self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only {
                     return self.check_read_only();
                 }
-                self.has_cut_mount = false;
+                (self.has_cut_mount, self.hides_rescue) = (false, false);
                 Ok(())
             }
         }

@@ -96,17 +96,25 @@ impl NandChip {
     }
 
     /// True if a cut erase has taken the first slot of a segment, which held no data, and left data behind it, and
-    /// nothing shows that erase.
+    /// nothing shows that erase. With tag pages, if it has taken, or lets fade, the last slot that does not read as
+    /// erased and one before it, and the first holds no data.
     pub(super) fn has_lost_mark(&self, blocks: Segment, layout: &Layout) -> bool {
         // Of few segments an erase was cut, and this is asked before each mount.
         if !blocks.iter().any(|block| self.blocks[block].weak) {
             return false;
         }
         let in_order: Vec<usize> = self.in_order(blocks).collect();
+        let cell = |page: usize| self.pages[page].cell;
         let is_data = |page: usize| self.owner_of(page, layout.sectors_per_page).is_some();
-        let is_taken = self.pages[in_order[1]].cell == Cell::Uncorrectable && !is_data(in_order[1]);
-        let leaves_data = in_order[2..].iter().any(|&page| self.pages[page].cell.is_readable() && is_data(page));
-        is_taken && leaves_data && !self.shows_erase(blocks)
+        let is_taken = if layout.has_tag_pages {
+            let programmed = in_order[1..].iter().copied().take_while(|&page| !cell(page).reads_as_erased());
+            let lasts: Vec<bool> = programmed.map(|page| cell(page) == Cell::Good).collect();
+            lasts.split_last().is_some_and(|(&last, before)| !last && before.contains(&false))
+        } else {
+            cell(in_order[1]) == Cell::Uncorrectable
+        };
+        let leaves_data = in_order[2..].iter().any(|&page| cell(page).is_readable() && is_data(page));
+        is_taken && !is_data(in_order[1]) && leaves_data && !self.shows_erase(blocks)
     }
 
     /// True if a page may lie in a merge of block mapping whose commit fades: without it the merge is erased.

@@ -139,6 +139,30 @@ fn what_is_left_of_a_rescue_looks_like_a_lost_page() {
     );
 }
 
+/// The same with tag pages. What the erase has left looks like a rescue that had ended, of which a tag page and the
+/// padding behind it cannot be read.
+#[test]
+fn what_is_left_of_a_rescue_has_lost_a_tag_page() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
+         logical-pages=5 endurance=100000 seed=9996946996089570618",
+        "write 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:13734, mount, cut 3:54690, mount, cut
+         0:6352, mount, mount",
+    );
+}
+
+/// One cut and one decay leave the same segment as in the history before, and here the page is lost.
+#[test]
+fn a_rescue_that_had_ended_has_lost_a_tag_page() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
+         logical-pages=5 endurance=100000 seed=9996946996089570618",
+        "write 3, flush, write 0, cut 1:28279, write 3, cut 7:145, mount, mount, mount, decay 8, mount",
+    );
+}
+
 /// `primary-replacement`, on a chip of which three blocks are good: a cut has hit a page that no flush followed. It
 /// fades while a mount that is read-only serves it, and the next one serves what was there before. The model took the
 /// page for lost. No page decays.

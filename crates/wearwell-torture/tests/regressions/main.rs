@@ -9,6 +9,7 @@ mod open;
 mod page_decay;
 mod page_mounts;
 mod page_room;
+mod page_tags;
 mod paged;
 mod paged_decay;
 mod paged_rescues;

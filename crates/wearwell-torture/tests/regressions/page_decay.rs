@@ -411,3 +411,18 @@ fn a_copy_that_nothing_names() {
          32437, mount, mount, mount",
     );
 }
+
+/// A cut erase left a summary that fades. It named a page whose other copy had decayed, and a mount that copied both
+/// could not read it any more, and began again without it. The page beside it still had its other copy in the summary,
+/// so nothing showed that anything was missing, and the first page read as zeros. It takes one cut and one decay.
+#[test]
+fn the_last_that_tells_of_a_page_fades_in_a_mount() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=17 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:5:0.5/windowed-greedy:4/separate-cleaning/none/at-once
+         logical-pages=69 endurance=100000 seed=17311831826465163290",
+        "write 4 5 6 7 16 17 18 19 20 22 23 24 25 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 46 47 48 49 50 51 52 53
+         54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 53 2 11 21 61 13 56 46 27 0 45 45 26 46 9 54 10 4 19 44 15 55 52
+         40 2 35 18 6, flush, cut 6:1422, write 40, decay 17, mount",
+    );
+}

@@ -24,7 +24,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::config::{IMPLAUSIBLE_CLOCK, IMPLAUSIBLE_ERASES};
-use super::discards::{DiscardMap, is_unmapped};
+use super::discards::DiscardMap;
 use super::found::{
     Found, LISTS_OF_SUSPECTS, LISTS_OF_TIES, MountError, MountReport, check_writer, expect_room, is_blank, is_worn_out,
     note, unless_worn_out, with_log,
@@ -215,6 +215,8 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     losses: Vec<Found>,
     /// Pages without a copy, although a part of the discard map says that there was one.
     vanished: Vec<Lpn>,
+    /// Pages of which an uncertain copy has faded in this mount.
+    gone: Vec<Lpn>,
     /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
     /// found, or be discarded, and its segment may not be needed.
     misses_copies: bool,
@@ -272,6 +274,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             passed_over: Vec::new(),
             losses: Vec::new(),
             vanished: Vec::new(),
+            gone: Vec::new(),
             misses_copies: false,
             has_losses: false,
             gaps: Vec::new(),
@@ -450,8 +453,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             let at = self.alloc.index().slots().page(seg, slot as u32);
             // A tag with a good code may still name a page that this device does not have.
             let is_page = matches!(tag.kind, Kind::Data | Kind::Lost) && tag.lpn.0 < self.newest.len() as u32;
-            if is_page && !faded.contains(&at) {
-                let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
+            let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
+            if is_page && faded.contains(&at) {
+                // What a cut may have hit need not have been there.
+                self.gone.extend((!suspect).then_some(tag.lpn));
+            } else if is_page {
                 self.offer(at, tag, suspect)?;
                 if scan.doubts_end {
                     note(&mut self.doubtful, Found::new(tag, at))?;
@@ -549,23 +555,6 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             self.alloc.index_mut().unbind(lpn);
         }
         Ok(())
-    }
-
-    /// Unmaps the pages that the part of the discard map in `page` calls unmapped. `written` is the part's number.
-    fn apply_part(&mut self, part: u32, written: u64) {
-        for (bit, lpn) in self.discards.covered_by(part).enumerate() {
-            // Spec P8.
-            let is_older = self.newest[lpn.0 as usize] < written;
-            match (is_unmapped(self.page, bit), self.place_of(lpn).is_some()) {
-                (true, true) if is_older => {
-                    let seg = self.alloc.index_mut().unbind(lpn);
-                    self.alloc.index_mut().dead_mut().add(seg);
-                }
-                // It had a copy when the part was written, and a copy is erased only when something newer lasts.
-                (false, false) => self.vanished.push(lpn),
-                _ => {}
-            }
-        }
     }
 
     /// Reads the mark of a rescue into the page of the mount. False if it cannot be read.

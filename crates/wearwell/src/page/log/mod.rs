@@ -192,7 +192,7 @@ pub struct SegmentScan {
     /// Only slots that cannot be read show that the rescue which filled the segment had ended. Or the first slot cannot
     /// be read, so that there may have been one.
     pub doubts_end: bool,
-    /// The slot behind the last copy, if something other than the mark says that a rescue filled the segment; or 0.
+    /// The slot behind the tag page of the last copy, if tag pages say that a rescue filled the segment; or 0.
     pub rescue_end: u32,
 }
 

@@ -134,9 +134,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let header = self.read_header(seg)?;
         let mut found = self.read_groups(seg)?;
         let (programmed, known) = (found.programmed, found.known());
-        let is_summary_touched = self.has_begun_summary(seg)?;
-        // Spec T4. An erase that was cut may leave pages that cannot be read where nothing was programmed.
-        let shows_more = found.has_data_behind || (is_summary_touched && self.is_summary_readable(seg)?);
+        // Spec T4. An erase that was cut may leave pages that cannot be read where nothing was programmed. Where slots
+        // are left, padding is behind the last tag page before a summary is begun.
+        let is_summary_readable = self.is_summary_readable(seg)?;
+        let is_summary_touched =
+            is_summary_readable || programmed == self.layout.slots && self.has_begun_summary(seg)?;
+        let shows_more = found.has_data_behind || is_summary_readable;
         let has_more = shows_more || header.is_some() && (programmed > known || is_summary_touched);
         // Spec T5: a page that cannot be read, and that no cut has hit, may have been a tag page.
         let is_hit = |slot: &u32| slot + 1 == programmed && !is_summary_touched;
@@ -151,11 +154,12 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let suspects = found.unreadable.iter().filter(|&&slot| slot >= from);
         found.gone.reserve_exact(suspects.clone().count());
         found.gone.extend(suspects);
-        // Spec P3: what cannot be read leaves in doubt whether a rescue had ended.
-        let (certain_to, end) = (if shows_more { known } else { found.last_first }, found.rescue_end);
+        // Spec P3: what cannot be read leaves in doubt whether a rescue had ended. A tag page is behind its last copy.
+        let end = found.rescue_end + u32::from(found.rescue_end > 0);
+        let certain_to = if shows_more { known } else { found.last_first };
         let is_behind = match header {
             Some(_) => end <= suspect_from,
-            None => end < programmed + u32::from(is_summary_touched),
+            None => end <= programmed + u32::from(is_summary_touched),
         };
         scan.doubts_end = certain_to < end && is_behind;
         scan.empty = found.tags.is_empty();

@@ -91,6 +91,23 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         Ok(false)
     }
 
+    /// Unmaps the pages that the part of the discard map in `page` calls unmapped. `written` is the part's number.
+    pub(super) fn apply_part(&mut self, part: u32, written: u64) {
+        for (bit, lpn) in self.discards.covered_by(part).enumerate() {
+            // Spec P8.
+            let is_older = self.newest[lpn.0 as usize] < written;
+            match (is_unmapped(self.page, bit), self.place_of(lpn).is_some()) {
+                (true, true) if is_older => {
+                    let seg = self.alloc.index_mut().unbind(lpn);
+                    self.alloc.index_mut().dead_mut().add(seg);
+                }
+                // It had a copy when the part was written, and a copy is erased only when something newer lasts.
+                (false, false) => self.vanished.push(lpn),
+                _ => {}
+            }
+        }
+    }
+
     /// Lists the pages that are lost.
     pub(super) fn list_losses(&mut self) -> Result<(), MountError> {
         // Spec P7.
@@ -102,11 +119,24 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for lpn in core::mem::take(&mut self.vanished) {
             self.alloc.index_mut().lost_mut().note(lpn);
         }
+        self.add_gone();
         if self.report.incomplete_segments > 0 {
             self.add_missing()?;
         }
         self.report.lost_pages = self.alloc.index().lost().len();
         Ok(())
+    }
+
+    /// Adds the host's pages of which an uncertain copy has faded in this mount, if no other copy is left. It was no
+    /// suspect, so it was there, and no part of the discard map called it unmapped.
+    fn add_gone(&mut self) {
+        // Spec P13.
+        for lpn in core::mem::take(&mut self.gone) {
+            let is_hosts = lpn.0 < self.discards.logical_pages();
+            if is_hosts && !self.place_of(lpn).is_some() && self.alloc.index_mut().lost_mut().note(lpn) {
+                self.unrecorded.extend(self.discards.part_for(lpn));
+            }
+        }
     }
 
     /// Adds the pages without a copy that no part of the discard map calls unmapped.
