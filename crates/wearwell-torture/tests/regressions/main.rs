@@ -123,6 +123,18 @@ fn room_in_segments_put_aside() {
     );
 }
 
+/// Behind a mount a page was written anew, with a number that another page had already. The version before it had that
+/// number.
+#[test]
+fn a_page_is_written_behind_a_mount() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=16 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/lfs/single/none/at-once
+         logical-pages=10 endurance=100000 seed=16316230833625706664",
+        "write 0+3, mount, write 2, flush, mount",
+    );
+}
+
 /// Seeds whose histories are long, and that failed before what is named there was repaired.
 #[test]
 fn seeds_that_failed_hold() {

@@ -230,6 +230,20 @@ fn two_copies_in_erasure_without_a_free_segment() {
     );
 }
 
+/// The same, and the copy in the victim fades only when it has been read in several mounts.
+#[test]
+fn two_copies_in_erasure_behind_more_mounts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=13353128246199273785",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:62299 2:27048, mount, mount, fail 3:16933, cut 8:43661, write 59, decay
+         23, mount, mount, mount, verify, verify",
+    );
+}
+
 /// There is no room for copies of all pages that an erase may have hit, and a program fails in the mount. So it erased
 /// the segment with the other copy of such a page, and the page faded before it was moved. But it had been read.
 #[test]
@@ -242,6 +256,46 @@ fn a_page_that_a_mount_has_read_fades_before_it_is_moved() {
          47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
          29 31 23 51 13 31 50 18, fail 0:62299 2:34140, mount, mount, fail 3:16933, cut 7:38058, write 59, decay 12,
          fail 7:33673, mount",
+    );
+}
+
+/// The same without decay: two programs fail in the mount. The page was served from the segment in erasure, and faded.
+#[test]
+fn one_of_two_copies_is_in_a_segment_in_erasure() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 58 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:62299 2:34140, mount, mount, fail 3:16933, cut 7:38058, write 59, fail
+         0:546 7:46720, mount",
+    );
+}
+
+/// A program fails in the rescue of a mount. What the rescue had copied until then counted, and took room: the device
+/// was read-only though it had segments to spare.
+#[test]
+fn what_a_rescue_has_copied_until_a_failure_takes_no_room() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27 47 47 4 45 35 48
+         59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 40 23 2 42 9 16 29 31 23 51 13 31 50
+         18, fail 0:62299 2:34140, mount, mount, fail 3:16933, cut 7:38058, write 59, fail 7:33673, mount",
+    );
+}
+
+/// The erase of a victim without a header was cut, and the copy of its page decayed. What is left of the page in the
+/// victim was served there, and faded.
+#[test]
+fn an_erase_shows_where_a_lone_page_has_no_header() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=18 dies=1 paired-pages=2 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/by-stream-shared/dynamic/proactive
+         logical-pages=11 endurance=100000 seed=14011755436489751590",
+        "write 0+3, fail 1:10495, mount, mount, write 0, cut 0:51947, write 1, decay 7, mount, mount",
     );
 }
 

@@ -52,7 +52,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "mark.kind == Kind::RescueMark && self.suspect_from",
         to: "!BROKEN && mark.kind == Kind::RescueMark && self.suspect_from",
         crash: caught(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("what_a_rescue_has_copied_until")),
     },
     Canary {
         name: "doubted-rescue",
@@ -112,7 +112,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if !BROKEN { self.leave_doomed(&mut ties, is_suspect)?; }",
         crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: missed(Run::Kept("a_suspect_copy_beside_a_victim")),
+        torture: caught(Run::Kept("one_of_two_copies_is_in")),
     },
     Canary {
         name: "lost-record",
@@ -182,7 +182,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if !self.alloc.log_mut().shows_erase(seg)? && ",
         to: "if BROKEN || !self.alloc.log_mut().shows_erase(seg)? && ",
         crash: caught(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("a_page_in_an_erased_segment")),
+        torture: caught(Run::Kept("an_erase_shows_where_a_lone")),
     },
     Canary {
         name: "exposed-sealed",
@@ -272,7 +272,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "self.alloc.number_from(self.greatest_seq + 1);",
         to: "self.alloc.number_from(self.greatest_seq + u64::from(!BROKEN));",
         crash: caught(Run::Crash("nand_storms_of_early_cuts")),
-        torture: missed(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("a_page_is_written_behind_a_mount")),
     },
     Canary {
         name: "both-in-erasure",
@@ -282,7 +282,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "is_dropped(tie.at) && !is_doomed_at",
         to: "is_dropped(tie.at) && BROKEN | !is_doomed_at",
         crash: caught(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("two_copies_in_erasure_without")),
+        torture: caught(Run::Kept("two_copies_in_erasure_behind")),
     },
     Canary {
         name: "decayed-copy",
