@@ -159,3 +159,17 @@ fn a_page_in_a_failed_block_whose_merge_has_decayed() {
          12, mount, mount",
     );
 }
+
+/// A log block that had become a data block lost its commit, and the erase of the data block beside it had begun. That
+/// block was taken to have all its pages, and one that reads as erased was served as ones.
+#[test]
+fn a_data_block_beside_a_log_block_without_its_commit() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=8 dies=1 paired-pages=1 mixed-erases
+         fading-pairs
+         block blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=4 wear=dynamic reclaim=at-once
+         logical-pages=3 endurance=100000 seed=13655409666257112876",
+        "write 0+3, mount, write 0 0+3, cut 1:32138, write 0, decay 4, fail 0:60181 5:40317, cut 11:53435, mount,
+         decay 6, cut 3:2210, mount, decay 3, mount",
+    );
+}

@@ -122,7 +122,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
         crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
-        torture: missed(Run::Kept("a_data_block_beside_a_completed")),
+        torture: caught(Run::Kept("a_data_block_beside_a_log_block")),
     },
     Canary {
         name: "headless-commit",
