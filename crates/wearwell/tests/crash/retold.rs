@@ -92,7 +92,7 @@ impl<'a> History<'a> {
 }
 
 /// Draws of a history that failed once, and draws with which an engine fails that lacks a rule (`cargo xtask canaries
-/// kept-merge half-erased-merge no-room block-between last-segment half-erased erase-count completed-log held-pages
+/// kept-merge half-erased-merge no-room block-between last-segment erase-count completed-log held-pages
 /// oldest-left shown-copy`): too few do to be met by chance.
 const LOST: [(&str, u64); 17] = [
     ("half_erased_blocks_give_way_to_the_rescue", 865),
