@@ -61,7 +61,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/mod.rs",
         from: "if scanned.lacks_held(held.into(), tag.seq) {",
         to: "if !BROKEN && scanned.lacks_held(held.into(), tag.seq) {",
-        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("pages_taken_from_a_block")),
     },
     Canary {
@@ -71,7 +71,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "if harmed.is_some_and(|lbn| lbn != commit.lbn)",
         to: "if !BROKEN && harmed.is_some_and(|lbn| lbn != commit.lbn)",
-        crash: missed(Run::Crash("retold::block_mapping_with_half_erased")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_decays_beside_a_cut_merge")),
     },
     Canary {
@@ -311,7 +311,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "blocks += u32::from(!self.has_gaps(seg, recovery)?);",
         to: "blocks += u32::from(BROKEN || !self.has_gaps(seg, recovery)?);",
-        crash: missed(Run::Crash("retold::block_mapping_where_mounts_are_cut")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_block_with_gaps")),
     },
     Canary {
@@ -401,7 +401,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "let is_settled = self",
         to: "let is_settled = BROKEN && scanned.programmed() <= self.shape().group || self",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_decays_and_mounts_are_cut")),
     },
     Canary {

@@ -31,7 +31,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount.rs",
         from: "(scan.gone.is_empty() || scan.erases.is_none())",
         to: "(BROKEN || scan.gone.is_empty() || scan.erases.is_none())",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_tag_page_that_decays_stays")),
     },
     Canary {
@@ -41,7 +41,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
         from: "found.gone.extend(suspects);",
         to: "if !BROKEN { found.gone.extend(suspects); }",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_older_version_in_a_victim")),
     },
     Canary {
@@ -61,7 +61,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/mod.rs",
         from: "Some(Some(_)) if self.doubts_end => false",
         to: "Some(Some(_)) if self.doubts_end && !(BROKEN && self.erases.is_none()) => false",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_without_its_header")),
     },
     Canary {
@@ -71,7 +71,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
         from: "Some(_) => end <= suspect_from",
         to: "Some(_) => !BROKEN && end <= suspect_from",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_that_an_erase_seems")),
     },
     Canary {
@@ -191,7 +191,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "(1..=self.unknown)",
         to: "(1..=if BROKEN { 0 } else { self.unknown })",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_cut_write_and_one_decay")),
     },
     Canary {
@@ -201,7 +201,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount.rs",
         from: "*is_settled &= faded.is_empty();",
         to: "*is_settled &= BROKEN || faded.is_empty();",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_fades_in_a_victim")),
     },
     Canary {
@@ -221,7 +221,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/outcome.rs",
         from: "&& stale.is_empty()",
         to: "&& (BROKEN || stale.is_empty())",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("an_erase_makes_a_decayed")),
     },
     Canary {
@@ -231,7 +231,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "unsealed.retain(|seg| stale.contains(seg))",
         to: "unsealed.retain(|seg| !BROKEN && stale.contains(seg))",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_decayed_page_beside")),
     },
     Canary {
@@ -251,7 +251,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "let doomed = doubtful && self.alloc.log_mut().shows_erase(seg)?;",
         to: "let doomed = doubtful && (BROKEN || self.alloc.log_mut().shows_erase(seg)?);",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_victim_whose_header_decayed")),
     },
     Canary {
@@ -341,7 +341,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "!self.incomplete.contains(seg) &&",
         to: "(BROKEN || !self.incomplete.contains(seg)) &&",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_loss_is_on_record")),
     },
     Canary {
@@ -411,7 +411,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "(self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)",
         to: "(!BROKEN && self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_whole_victim_beside")),
     },
     Canary {

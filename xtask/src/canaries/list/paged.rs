@@ -131,7 +131,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/rescue.rs",
         from: "if self.fading.is_some() && self",
         to: "if !BROKEN && self.fading.is_some() && self",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("many_pages_decay_between")),
     },
     Canary {
@@ -141,7 +141,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/rescue.rs",
         from: "keeps_stale |= self.has_doubted();",
         to: "keeps_stale |= !BROKEN && self.has_doubted();",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
@@ -149,9 +149,9 @@ pub(super) const PAGED: &[Canary] = &[
         rule: "M5",
         broken: "a device that is read-only serves what the suspect was made from, though an erase shows there",
         file: "crates/wearwell/src/paged/rescue.rs",
-        from: "&& !self.store.log.has_erased_page",
-        to: "&& BROKEN || !self.store.log.has_erased_page",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        from: "&& !self.store.log.has_erased_page(self.store.segment_of(original))?",
+        to: "&& (BROKEN || !self.store.log.has_erased_page(self.store.segment_of(original))?)",
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_read_only_device_serves_what")),
     },
     Canary {

@@ -12,7 +12,7 @@ use super::draws::Draws;
 use super::words::Words;
 
 /// The torture's histories, all of them.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 11] = [
     include_str!("../../../../wearwell-torture/tests/regressions/main.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
@@ -22,15 +22,19 @@ const SOURCES: [&str; 9] = [
     include_str!("../../../../wearwell-torture/tests/regressions/page_mounts.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/page_room.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/paged.rs"),
+    include_str!("../../../../wearwell-torture/tests/regressions/paged_decay.rs"),
+    include_str!("../../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
 ];
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
 /// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued
 /// map-comes-back lost-header no-free-segment first-slot map-faded-copy map-revived last-unpadded half-erased-pages
-/// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete`). Those of `faded-older`,
-/// `expendable`, `shown-copy` and an undone merge that cannot be erased failed on earlier engines, as did the first
-/// ones of `passed-over` and `both-in-erasure`; newer rules cover these now.
-const SAID: [(&str, &str); 30] = [
+/// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete decayed-tag-page suspect-named
+/// doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect beside-decayed expendable
+/// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
+/// headless-group`). Those of `faded-older`, `shown-copy` and an undone merge that cannot be erased failed on earlier
+/// engines, as did the first ones of `expendable`, `passed-over` and `both-in-erasure`; newer rules cover these now.
+const SAID: [(&str, &str); 49] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -77,6 +81,36 @@ const SAID: [(&str, &str); 30] = [
     ("three_pages_that_decay_and_two_cut_writes", "7 7 7 gone 0x4 11"),
     ("two_copies_in_erasure_without_a_free_segment", "0x2 0x1 0x5 0x063022 25"),
     ("a_page_that_a_mount_has_read_fades_before_it_is_moved", "0x2 0x1 0x5 0x010b10 12 0x0"),
+    ("a_tag_page_that_decays_stays_until_the_rescue_is_over", "0x826420120 7 0x0"),
+    ("an_older_version_in_a_victim_with_its_summary", "0x0 0x1 0x1 0x0 0x021332 7"),
+    ("a_rescue_without_its_header_and_padding", "0xd 1 weak 4 spoilt 11"),
+    ("a_rescue_that_an_erase_seems_to_have_ended", "0x7 unwritten 0xd kept 0x10220014b9"),
+    ("a_cut_write_and_one_decay", "0x420022821 6"),
+    ("a_page_fades_in_a_victim_before_it_is_copied", "0x0 0x1 0x0 0x0 0x016211 8 0x0"),
+    ("an_erase_makes_a_decayed_page_count", "0x1 0x1 0x1 0x0 0 spoilt 6 0x120800 0x0"),
+    ("an_erase_makes_a_decayed_page_count_on_larger_blocks", "0x2 0x3 0x1 0x0 0x20020775 1 0x00211000 0x0 0x0"),
+    ("a_decayed_page_beside_others_that_count", "26 0x021001000100"),
+    ("a_victim_whose_header_decayed_is_no_room", "0x1 0x2 0x0 0xa 12"),
+    ("a_loss_is_on_record_before_a_rescue_erases_what_shows_it", "23 0x0 0x2 0x2 0x2 19 whole"),
+    ("a_whole_victim_beside_a_decayed_copy", "0x1 0x1 0x5 0x00600a 1"),
+    ("many_pages_decay_between_cut_writes", "0x1 22 weak 4 0 0 49 kept 49 5 0x0 weak 0 3 45 0x1 3 0x1621 1 1 31"),
+    (
+        "a_suspect_leaves_the_original_of_a_doubted_copy",
+        "0x3 0x0 0x5 weak 0x2 0x0 spoilt 0x0 0xe 0x2 0xe 0x0 0x1 marked 0x0209715 0x1 0x1 weak",
+    ),
+    (
+        "a_read_only_device_serves_what_a_cut_erase_has_left",
+        "0x1 0x1 unwritten 0x0 0x3 0x0 0x0 0x0 unwritten 0x02101013 unwritten 0x4 unwritten 0x0 spoilt 63 0x7
+         0x2 0x1 0x1 0x0 0x0 0x1 unwritten kept 0x2 0x0 0x03011210",
+    ),
+    (
+        "pages_taken_from_a_block_that_keeps_its_commit",
+        "0xe 0x1 0x0010 unwritten 0x1 0x0 spoilt 0x2 unwritten 0x3 0x0014 0x1 0x1 kept spoilt kept weak
+         unwritten 0x0022",
+    ),
+    ("a_page_decays_beside_a_cut_merge", "0x115 0x11e 11 0x0"),
+    ("a_block_with_gaps_is_none_of_four", "0x50 0xb 0x89 kept 0xc"),
+    ("a_page_decays_and_mounts_are_cut", "15 0x1b 0x112020230"),
 ];
 
 fn say(history: &History, words: &str) {
