@@ -2,10 +2,10 @@
 
 use wearwell::page::MountError;
 use wearwell::{BlockDevice, FtlError, Inspect};
-use wearwell_emu::{EmuChip, Faults, PowerCut};
+use wearwell_emu::{EmuChip, Faults, OpKind, PowerCut};
 use wearwell_flash::ErrorKind;
 
-use super::doubts::{Cells, Doubts, Layout};
+use super::doubts::{Cells, Doubts, LastCut, Layout};
 use super::draws::Draws;
 use super::words::Step;
 use crate::model::{Command, Model};
@@ -58,8 +58,7 @@ pub(super) struct Course<'a, R: Rig> {
     /// The engine, or the chip of one whose power has failed.
     device: Result<R::Ftl, R::Chip>,
     cut: Option<PowerCut>,
-    /// No mount has succeeded since a cut.
-    behind_cut: bool,
+    last_cut: LastCut,
     faults: Faults,
     row: Row,
     draws: Draws<'a>,
@@ -76,7 +75,8 @@ where
 {
     /// A new device, and what its faults leave.
     pub(super) fn new(rig: &'a R, layout: Layout, draws: Draws<'a>, what: String) -> Self {
-        let ftl = rig.format();
+        let mut ftl = rig.format();
+        R::chip_of_mut(&mut ftl).start_trace();
         let (model, limits) = (Model::new(rig.logical_pages(), ftl.page_bytes() / 512), ftl.limits());
         let mut row = Row {
             segments: limits.segments,
@@ -92,7 +92,7 @@ where
             rig,
             device: Ok(ftl),
             cut: None,
-            behind_cut: false,
+            last_cut: LastCut::None,
             faults: Faults::default(),
             row,
             draws,
@@ -140,7 +140,8 @@ where
         let Ok(mut ftl) = self.device else { return self };
         let done = self.model.run(&mut ftl, command);
         if R::chip_of(&ftl).is_off() {
-            (self.device, self.behind_cut) = (Err(R::into_chip(ftl)), true);
+            self.device = Err(R::into_chip(ftl));
+            self.note_cut();
             return self;
         }
         self.device = Ok(ftl);
@@ -248,7 +249,17 @@ where
     fn decay(&mut self, number: u64) {
         let (number, per_page) = (self.draws.decayed(number), self.model.sectors_per_page());
         if let Some(gone) = self.chip_mut().decay_one(number, per_page) {
-            self.doubts.decayed(gone, &self.model, self.behind_cut);
+            self.doubts.decayed(gone, &self.model, self.last_cut);
+        }
+    }
+
+    /// The power has failed in the last operation.
+    fn note_cut(&mut self) {
+        if self.chip().trace().last() == Some(&OpKind::Program) {
+            self.last_cut = LastCut::InProgram;
+            self.doubts.program_was_cut();
+        } else if self.last_cut == LastCut::None {
+            self.last_cut = LastCut::Elsewhere;
         }
     }
 
@@ -285,7 +296,7 @@ where
                     _ => self.model.check_after_cut(&mut ftl),
                 };
                 let violations = R::chip_of(&ftl).violations();
-                (self.device, self.behind_cut) = (Ok(ftl), false);
+                (self.device, self.last_cut) = (Ok(ftl), LastCut::None);
                 self.note(failed_before, false, true);
                 if report.read_only {
                     self.refused(FtlError::WornOut { good_segments: 0, needed_segments: 0 }, "a mount");
@@ -295,8 +306,10 @@ where
             }
             Err((chip, error)) => {
                 let is_off = chip.is_off();
-                self.behind_cut |= is_off;
                 self.device = Err(chip);
+                if is_off {
+                    self.note_cut();
+                }
                 match error {
                     _ if is_off => {}
                     MountError::Chip(ErrorKind::Other) | MountError::Ftl(FtlError::Chip(ErrorKind::Other))

@@ -142,6 +142,16 @@ impl Layout {
     }
 }
 
+/// What a cut has hit, if no mount has succeeded since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LastCut {
+    None,
+    /// An erase or a mark. They hit no commit.
+    Elsewhere,
+    /// A program, of a commit for all that is known here.
+    InProgram,
+}
+
 /// How often a device that is mounted read-only is read: what fades has done so then.
 const WORN_READS: u32 = 20;
 
@@ -152,6 +162,8 @@ struct Doubt {
     is_lost: bool,
     /// The same, and a mount may not notice: it may also be older.
     is_unsure: bool,
+    /// The same, if a cut hits a commit before a mount has succeeded.
+    is_unsure_behind_commit: bool,
     /// A record that it holds nothing, or is lost, may have decayed.
     has_no_record: bool,
     /// Some copy has decayed, however old.
@@ -187,39 +199,49 @@ impl Doubts {
         !doubt.is_given && (doubt.is_lost || doubt.is_unsure)
     }
 
-    /// Notes what has decayed. `behind_cut` is true if no mount has succeeded since a cut.
-    pub(super) fn decayed(&mut self, gone: Gone, model: &Model, behind_cut: bool) {
-        self.has_gaps = true;
+    /// Notes what has decayed.
+    pub(super) fn decayed(&mut self, gone: Gone, model: &Model, last_cut: LastCut) {
+        let had_gaps = std::mem::replace(&mut self.has_gaps, true);
         match &gone.copy {
-            None => self.metadata_decayed(model, behind_cut),
+            None => self.metadata_decayed(model, last_cut),
             Some((page, content)) => {
                 let doubt = &mut self.pages[*page as usize];
                 (doubt.has_decayed, doubt.is_given) = (true, false);
                 doubt.is_lost |= model.may_hold_content(*page, content);
-                self.block_decayed(*page, gone.at, model, behind_cut);
+                self.block_decayed((*page, gone.at), had_gaps, model, last_cut);
             }
         }
         self.gone.push(gone);
     }
 
     /// A page of a logical block: what was discarded in it may be older, and behind a cut that may have hit the commit
-    /// of another merge everything in it.
-    fn block_decayed(&mut self, page: u32, at: PageAddr, model: &Model, behind_cut: bool) {
+    /// of another merge everything in it. Where log blocks are shared and anything has decayed before, this may be the
+    /// block that was committed last.
+    fn block_decayed(&mut self, (page, at): (u32, PageAddr), had_gaps: bool, model: &Model, last_cut: LastCut) {
         let Some(shares_logs) = self.layout.blocks else { return };
         let block_pages = self.layout.pages_per_block * self.layout.stripe;
         let first = page / block_pages * block_pages;
         let ends_block = (at.0 + 1).is_multiple_of(self.layout.pages_per_block);
         let is_commit = ends_block && page + 1 == first + block_pages;
+        let behind_cut = last_cut != LastCut::None;
+        let is_unsure = last_cut == LastCut::InProgram || behind_cut && shares_logs && had_gaps;
         for (doubt, page) in self.pages.iter_mut().zip(0..).skip(first as usize).take(block_pages as usize) {
             doubt.has_no_record |= shares_logs && (is_commit || behind_cut) && model.may_hold(page, 0);
-            doubt.is_unsure |= behind_cut;
+            doubt.is_unsure |= is_unsure;
+            doubt.is_unsure_behind_commit |= behind_cut;
         }
     }
 
-    fn metadata_decayed(&mut self, model: &Model, behind_cut: bool) {
-        let is_block_unsure = self.layout.blocks.is_some() && behind_cut;
+    /// A cut has hit a program, and it may have been a commit.
+    pub(super) fn program_was_cut(&mut self) {
+        self.pages.iter_mut().for_each(|doubt| doubt.is_unsure |= doubt.is_unsure_behind_commit);
+    }
+
+    fn metadata_decayed(&mut self, model: &Model, last_cut: LastCut) {
+        let is_block = self.layout.blocks.is_some();
         for (doubt, page) in self.pages.iter_mut().zip(0..) {
-            doubt.is_unsure |= is_block_unsure;
+            doubt.is_unsure |= is_block && last_cut == LastCut::InProgram;
+            doubt.is_unsure_behind_commit |= is_block && last_cut != LastCut::None;
             doubt.has_no_record |= model.may_hold(page, 0) || doubt.is_lost || doubt.is_older;
         }
     }
@@ -299,7 +321,7 @@ impl Doubts {
             self.pages[page as usize].is_unsure |= model.may_hold_content(page, &content);
         }
         if has_lost_segment {
-            self.metadata_decayed(model, false);
+            self.metadata_decayed(model, LastCut::None);
         }
     }
 
