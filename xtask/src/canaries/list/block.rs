@@ -41,7 +41,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "commit.lbn) && !self.may_lack_commit(commit.lbn, recovery) {",
         to: "commit.lbn) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
-        crash: missed(Run::Crash("block::block_storms")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_whole_group_beside_a_commit")),
     },
     Canary {
@@ -131,7 +131,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "|| scanned.commit().is_some() || scanned.is_headless();",
         to: "|| !BROKEN && (scanned.commit().is_some() || scanned.is_headless());",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_merge_whose_first_page_decays")),
     },
     Canary {
@@ -151,7 +151,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "Block::Holes => is_merged || read",
         to: "Block::Holes => is_merged || (!BROKEN || self.has_lost(data)) && read",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_that_is_gone_beside_a_merge")),
     },
     Canary {
@@ -161,7 +161,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "Block::Holes => is_merged ||",
         to: "Block::Holes if BROKEN => false, Block::Holes => is_merged ||",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_that_is_gone_from")),
     },
     Canary {
@@ -251,7 +251,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/last.rs",
         from: "begun.chain(self.beside_merges(recovery)",
         to: "begun.chain(self.beside_merges(recovery).filter(|_| !BROKEN)",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_half_erased_data_block_beside")),
     },
     Canary {
@@ -291,7 +291,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/clear.rs",
         from: "kept.contains(&scanned.seg) || scanned",
         to: "kept.contains(&scanned.seg) || !BROKEN && scanned",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_half_erased_data_block_with_gaps")),
     },
     Canary {

@@ -32,9 +32,10 @@ const SOURCES: [&str; 11] = [
 /// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete decayed-tag-page suspect-named
 /// doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect beside-decayed expendable
 /// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
-/// headless-group`). Those of `faded-older`, `shown-copy` and an undone merge that cannot be erased failed on earlier
-/// engines, as did the first ones of `expendable`, `passed-over` and `both-in-erasure`; newer rules cover these now.
-const SAID: [(&str, &str); 49] = [
+/// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure`). Those of
+/// `shown-copy` and an undone merge that cannot be erased failed on earlier engines, as did the first ones of
+/// `faded-older`, `expendable`, `passed-over` and `both-in-erasure`; newer rules cover these now.
+const SAID: [(&str, &str); 56] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -111,6 +112,13 @@ const SAID: [(&str, &str); 49] = [
     ("a_page_decays_beside_a_cut_merge", "0x115 0x11e 11 0x0"),
     ("a_block_with_gaps_is_none_of_four", "0x50 0xb 0x89 kept 0xc"),
     ("a_page_decays_and_mounts_are_cut", "15 0x1b 0x112020230"),
+    ("a_whole_group_beside_a_commit_that_has_faded", "0x012202210 2"),
+    ("a_merge_whose_first_page_decays", "0x0a10a 5"),
+    ("a_page_that_is_gone_beside_a_merge_without_a_commit", "0x041101 32"),
+    ("a_page_that_is_gone_from_a_data_block_with_gaps", "0 1 1 0x8210 0"),
+    ("a_page_that_is_gone_from_a_primary_block", "2 0x002110 0"),
+    ("a_half_erased_data_block_beside_a_merge_without_a_commit", "0x041101 32 whole"),
+    ("a_half_erased_data_block_with_gaps", "0xa1003 1"),
 ];
 
 fn say(history: &History, words: &str) {
