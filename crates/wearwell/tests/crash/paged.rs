@@ -268,6 +268,32 @@ fn any_page_may_decay_behind_a_cut() {
     assert!(decayed > 200, "only {decayed} pages decayed");
 }
 
+/// A translation page decays between two shutdowns, and so do the header and the summary of a segment with data. Then
+/// any of its pages does. The translation page is made anew from the tags, and what is gone is no hole in it (`cargo
+/// xtask canaries map-gaps`).
+#[test]
+fn what_decays_around_two_shutdowns_is_not_zeros() {
+    let rig = paged([512, 8, 17, 1], 1, 12, 40);
+    let mut ftl = rig.format();
+    let mut model = Model::new(rig.logical_pages(), 1);
+    let (header, data, summary, of_map) = (0, 1..7, 7, 17);
+    let decay = |ftl: &mut PagedFtl<EmuNand>, page| assert!(PagedRig::chip_of_mut(ftl).decay(PageAddr(page)));
+    model.fill(&mut ftl);
+    decay(&mut ftl, header);
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    decay(&mut ftl, of_map);
+    decay(&mut ftl, summary);
+    model.run(&mut ftl, Command::Shutdown).expect("nothing fails");
+    let mut lost = 0;
+    each_page_decayed(&rig, PagedRig::into_chip(ftl), &model, |page, _, found| {
+        if data.contains(&page.0) {
+            assert!(!found.contains(&Found::Zeros), "{page:?}: {found:?}");
+            lost += found.iter().filter(|&&found| found == Found::Lost).count();
+        }
+    });
+    assert_eq!(lost, data.len(), "each is lost, and no other");
+}
+
 /// A translation page names a place that has the mark of a rescue now, and the newer copy of that page decays. The mark
 /// has a count in place of a page's number, here that of the page. Its zeros are not served (`cargo xtask canaries
 /// any-kind`).

@@ -141,7 +141,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "lost: true, undone, yields: true,",
         to: "lost: true, undone, yields: yields || !BROKEN,",
-        crash: missed(Run::Crash("retold::block_mapping_where_pages_decay")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_with_a_commit_is_more")),
     },
     Canary {

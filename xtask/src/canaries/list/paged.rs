@@ -71,7 +71,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/map.rs",
         from: ".filter(|_| has_gaps)",
         to: ".filter(|_| !BROKEN && has_gaps)",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("what_decays_around")),
         torture: caught(Run::Kept("four_pages_decay_around")),
     },
     Canary {

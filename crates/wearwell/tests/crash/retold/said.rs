@@ -193,6 +193,24 @@ fn incomplete_rescues_take_no_room() {
     say(&History { name: "incomplete_rescues_take_no_room", setup, steps }, words);
 }
 
+/// A page of a merge decays, and the page in the last place fades in the half-erased data block (`cargo xtask canaries
+/// loss-is-other`). The torture's history has one cut more, which hits a program, and behind that each page of the
+/// logical block is uncertain here.
+#[test]
+fn a_page_with_a_commit_is_more_than_a_loss() {
+    let setup = Words(
+        "exact nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=28 dies=1 paired-pages=1 mixed-erases block
+         blocks-per-segment=1 scheme=fast recycle=periodic log-blocks=5 wear=static-threshold:2 reclaim=at-once
+         logical-pages=99 endurance=100000 seed=8312244389328439551",
+    );
+    let steps =
+        "write 3 5 12 20 26 30 35 40 77 80 85 95 59 61 87 71 92 2 2 3 68 47 76 26 14 67 46 39 29 5 27 43 55 6 78 89 62
+         79 22 78 95 56 34 49 11 66 85 92 43 64 85 67 59 34 8 43 2 78 47 12 83 28 12 92 52 96 71 58 55 92 79 9 76 36 65
+         96 16 52 22 13 53 44 86 46 78 92 74 84 12 97 88 17 5 95 75 6 29 72 89 61 22 64 52 89 87 35 76 81 53 66 96 49
+         26 72 30 3 74 59 47 66 38 82 78, flush, write 29 76+2, cut 6, mount, decay 1, mount";
+    say(&History { name: "a_page_with_a_commit_is_more_than_a_loss", setup, steps }, "0x40b10 1");
+}
+
 #[test]
 fn histories_with_a_word_for_each_fault() {
     let mut told = 0;
