@@ -480,3 +480,19 @@ fn the_last_that_tells_of_a_page_fades_in_a_mount() {
          40 2 35 18 6, flush, cut 6:1422, write 40, decay 17, mount",
     );
 }
+
+/// By cuts and failures alone: a program failed, the copies of a cleaning went to two segments, and the erase of the
+/// victim was cut. What it left unreadable may have decayed, so that neither copy of the first page was certain. The
+/// open segment with the one that lasts was vacated, and erased for the other page when two more operations had failed.
+#[test]
+fn an_open_segment_has_the_copy_that_lasts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:62299 2:34140, mount, mount, fail 3:16933, cut 7:38058, write 59, cut
+         1:26299, mount, fail 0:32029 5:33673, mount",
+    );
+}

@@ -47,14 +47,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // This is first, while every tie is known: without one of them its page would seem to be alone, and the segment
         // to have lost pages.
         self.weigh_gaps(&ties)?;
-        self.leave_doomed(&mut ties, is_suspect)?;
+        let doomed = self.leave_doomed(&mut ties, is_suspect)?;
         self.drop_rescued(&mut ties)?;
         let mut copies = ties.clone();
         copies.extend(ties.iter().map(|tie| Found { at: self.place_of(tie.lpn), ..*tie }));
         // Suspect copies count here like others: only a page without any other copy shows that no erase had begun.
         let needed = self.certain_segments(&ties)?;
-        // A suspect page may be readable for the last time.
-        ties.retain(|tie| !is_suspect(tie.at));
+        // A suspect page may be readable for the last time, and so may one in erasure (Spec P9).
+        let is_doomed = |at: Ppn| doomed.contains(&self.segment_of(at));
+        ties.retain(|tie| !is_suspect(tie.at) && (!is_doomed(tie.at) || is_doomed(self.place_of(tie.lpn))));
         self.vacate_segments(ties)?;
         let is_needed = |segment: Seg| needed.binary_search(&segment).is_ok();
         for copy in copies.iter().filter(|copy| !is_suspect(copy.at)) {
@@ -145,10 +146,15 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     }
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
-    /// copies there. To know it of a segment takes a read for each page, so needed ones are left out: a mount would
-    /// read more and more of them. Where a record is gone, what seems to be needed may not be; and that record may be
-    /// what makes a segment look as if it was being erased, so that no suspect copy takes the place of one there.
-    fn leave_doomed(&mut self, ties: &mut Vec<Found>, is_suspect: impl Fn(Ppn) -> bool) -> Result<(), MountError> {
+    /// copies there. Returns these segments. To know it of one takes a read for each page, so needed ones are left out:
+    /// a mount would read more and more of them. Where a record is gone, what seems to be needed may not be; and that
+    /// record may be what makes a segment look as if it was being erased, so that no suspect copy takes the place of
+    /// one there.
+    fn leave_doomed(
+        &mut self,
+        ties: &mut Vec<Found>,
+        is_suspect: impl Fn(Ppn) -> bool,
+    ) -> Result<Vec<Seg>, MountError> {
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
             // Spec P5.
@@ -184,7 +190,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let others: Vec<Found> = others.copied().collect();
         ties.retain(|tie| !is_doomed(tie));
         self.passed_over = others;
-        Ok(())
+        Ok(doomed)
     }
 
     /// True if a segment was opened later than `other`, as far as that is known of both. Then `other` is mostly the
