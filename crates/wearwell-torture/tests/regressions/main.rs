@@ -3,6 +3,7 @@
 mod allowed;
 mod block;
 mod block_cut_mounts;
+mod block_decayed_merges;
 mod block_half_erased;
 mod block_media;
 mod open;

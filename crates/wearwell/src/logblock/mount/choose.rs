@@ -12,7 +12,7 @@ use crate::ftl::Probe;
 use crate::logblock::addr::Lbn;
 use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::store::Use;
-use crate::logblock::tag::{Content, Role, Tag};
+use crate::logblock::tag::{Content, Role};
 use crate::page::MountError;
 
 impl<M: Pages, P: Probe> Mount<'_, M, P> {
@@ -29,7 +29,9 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             self.set_data_block(newest.lbn, newest.seg);
             if let Some(scanned) = &newest.holes {
                 recovery.scanned.push(scanned.clone());
-            } else if self.may_be_superseded(newest.lbn, recovery) {
+            } else if self.may_be_superseded(newest.lbn, recovery)
+                || !recovery.unreadable.is_empty() && self.lacks_pages(newest, recovery)?
+            {
                 // An erase may have begun here, and a merge may have a page that is gone.
                 let scanned = self.scan_whole(newest, recovery)?;
                 recovery.scanned.push(scanned);
@@ -139,6 +141,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         recovery.doubted.contains(&lbn) || others.any(|scanned| is_merge(scanned) || is_completed(scanned))
     }
 
+    /// True if a page reads as erased of a data block that lacks none: an erase has begun. Where a block cannot be read
+    /// at all, it may be what has superseded this one (Spec B10).
+    fn lacks_pages(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {
+        self.any_reads(TagRead::Erased, commit.seg, self.map().pages_of(commit.lbn), recovery)
+    }
+
     /// Looks at each page of a data block that lacks none. What reads as erased was there. If a page cannot be read
     /// that the mount took for one that a cut may have hit, and that may fade, it begins anew without it.
     fn scan_whole(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<Scanned, MountError> {
@@ -176,10 +184,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         data.what == Block::Whole || data.what == Block::Holes && !self.recycler.merger.index.in_place().is_used()
     }
 
-    /// True if a block has a commit that does not count, and that is newer than the data block.
+    /// True if a merge whose commit does not count, or cannot be read, is newer than the data block. It is if any page
+    /// of it is: all of an older one were programmed before the commit of the data block.
     fn is_newer_merge(&self, merged: &Scanned, lbn: Lbn, recovery: &Recovery) -> bool {
-        let is_newer = |tag: Tag| self.map().split(tag.lpn).0 == lbn && tag.seq > recovery.committed[lbn.index()];
-        matches!(merged.what, Block::Undone | Block::Doubtful) && merged.commit().is_some_and(is_newer)
+        let is_merge = merged.commit().is_some() || merged.is_merge();
+        let is_newer = is_merge && merged.newest > recovery.committed[lbn.index()];
+        is_newer && !merged.what.is_trusted() && merged.lbns(self.map()).next() == Some(lbn)
     }
 
     /// The data blocks beside a block that may be a merge whose commit does not count. If that has decayed, the data

@@ -148,8 +148,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Adds the blocks that hold nothing to the free ones. If an undone merge stays, those that cannot be read may have
     /// held what it has read: without them it would count (Spec B13.8). They stay as long as there is room.
     fn add_blank(&mut self, suspects: &[Lbn], recovery: &mut Recovery) {
-        // One that is dead is not merged, and nothing waits for that.
-        let undone = recovery.doubted.iter().copied().find(|lbn| suspects.contains(lbn));
+        // One that is dead is not merged, and nothing waits for that. A block that cannot be read may also have
+        // superseded a data block whose erase has begun, and nothing else shows that (Spec B10).
+        let begun = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
+        let begun = begun.filter_map(|scanned| scanned.lbns(self.map()).next());
+        let undone = recovery.doubted.iter().copied().chain(begun).find(|lbn| suspects.contains(lbn));
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
             if !recovery.continues {
@@ -344,13 +347,21 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
     /// merge has decayed, and its block may hold the last certain copy of a page (Spec B13.1).
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        let is_undone = merged.what == Block::Undone;
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
             let (lbn, _) = self.map().split(tag.lpn);
             let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map().blocks();
-            if !is_needed || tag.seq < recovery.committed[lbn.index()] || self.copies_of(tag, recovery).next().is_some()
-            {
+            // What a cut has left of a block whose first page is gone may fade: its erase has begun (Spec B13.1).
+            let lasts = |other: &Scanned| !is_undone || other.tags.first() != Some(&TagRead::Unreadable);
+            let is_superseded = !is_undone && is_needed && tag.seq < recovery.committed[lbn.index()];
+            let is_left = || recovery.trusted().any(|other| other.has_copy_of(tag) && lasts(other));
+            if !is_needed || is_superseded || is_left() {
                 continue;
+            }
+            // What its logical block has was scanned.
+            if is_undone {
+                return Ok(false);
             }
             // A data block that lacks no page was not scanned. A copy is at the same offset there.
             let Some(data) = self.map().data(lbn) else { return Ok(false) };

@@ -116,7 +116,13 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     }
 
     /// True if one of the first `pages` pages of a block reads `so`.
-    fn any_reads(&mut self, so: TagRead, seg: Seg, pages: u32, recovery: &mut Recovery) -> Result<bool, MountError> {
+    pub(super) fn any_reads(
+        &mut self,
+        so: TagRead,
+        seg: Seg,
+        pages: u32,
+        recovery: &mut Recovery,
+    ) -> Result<bool, MountError> {
         for page in 0..pages {
             if self.read_tag(self.page_in(seg, page), recovery)? == so {
                 return Ok(true);
