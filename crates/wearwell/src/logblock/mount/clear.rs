@@ -145,25 +145,36 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         self.restore_after_failures()
     }
 
-    /// Adds the blocks that hold nothing to the free ones. If an undone merge stays, those that cannot be read may have
-    /// held what it has read: without them it would count (Spec B13.8). They stay as long as there is room.
+    /// Adds the blocks that hold nothing to the free ones. Those that cannot be read may have held what an undone merge
+    /// has read, or that with the last commit, which may fade: without them it would count (Spec B13.8). They stay as
+    /// long as there is room.
     fn add_blank(&mut self, suspects: &[Lbn], recovery: &mut Recovery) {
         // One that is dead is not merged, and nothing waits for that. A block that cannot be read may also have
         // superseded a data block whose erase has begun, and nothing else shows that (Spec B10).
         let begun = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
         let begun = begun.filter_map(|scanned| scanned.lbns(self.map()).next());
-        let undone = recovery.doubted.iter().copied().chain(begun).find(|lbn| suspects.contains(lbn));
+        let mut merged = recovery.doubted.iter().copied().chain(self.last_merged(recovery)).chain(begun);
+        let waits = merged.find(|lbn| suspects.contains(lbn));
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
             if !recovery.continues {
                 self.recycler.merger.store.suspect(seg);
             }
-            if undone.is_some() && recovery.unreadable.iter().any(|scanned| scanned.seg == seg) {
-                recovery.stale.push((seg, undone));
+            if waits.is_some() && recovery.unreadable.iter().any(|scanned| scanned.seg == seg) {
+                recovery.stale.push((seg, waits));
                 recovery.spare.push(seg);
             } else {
                 self.recycler.merger.store.add_free(seg);
             }
+        }
+    }
+
+    /// The logical block whose data block has the last commit.
+    fn last_merged(&self, recovery: &Recovery) -> Option<Lbn> {
+        let last = recovery.last.map(|(_, at)| self.segment_of(at))?;
+        match self.recycler.merger.store.used(last) {
+            Use::Data(lbn) => Some(lbn),
+            _ => None,
         }
     }
 
@@ -274,7 +285,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// without its sources (Spec B8.5), and with it what it has lost.
     fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
         let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
-        let Use::Data(lbn) = self.recycler.merger.store.used(last) else { return Ok(false) };
+        let Some(lbn) = self.last_merged(recovery) else { return Ok(false) };
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
             let (owner, offset) = self.map().split(tag.lpn);
