@@ -180,8 +180,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         if !self.fill_tables()? {
             // The tables are filled in part, and have to be empty for a scan.
-            self.begins_again = true;
-            return Err(ErrorKind::Uncorrectable.into());
+            return Err(self.begin_again());
         }
         Ok(true)
     }

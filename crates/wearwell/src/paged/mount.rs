@@ -20,7 +20,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use wearwell_flash::{ErrorKind, Nand};
+use wearwell_flash::Nand;
 
 use super::halt::Halt;
 use super::map::{LOST, is_place, number_of};
@@ -336,8 +336,7 @@ impl<N: Nand> PagedFtl<N> {
             if let Some(known) = ftl.map.cache.get(lpn) {
                 let Some(number) = number_of(&mut ftl.store, known)? else {
                     // It has faded since it was found, and nobody knows any more what it took the place of.
-                    ftl.begins_again = true;
-                    return Err(ErrorKind::Uncorrectable.into());
+                    return Err(ftl.begin_again());
                 };
                 if number >= seq {
                     return Ok(());

@@ -174,14 +174,15 @@ impl<N: Nand> PagedFtl<N> {
         let Self { map, store, .. } = self;
         let parts = (0..store.plan.parts).map(|part| map.place_of(part));
         // A translation page that names a place there is newer than the rescue, which had ended then.
+        let mut has_faded = false;
         for at in map.cache.places().map(|(_, at)| at).chain(parts) {
-            // The next try does not find it any more, so this ends.
-            if store.is_in_use(at) && store.is_in(at, seg) && store.log.tag_at(at, false)?.is_none() {
-                self.begins_again = true;
-                return Err(ErrorKind::Uncorrectable.into());
+            has_faded = store.is_in_use(at) && store.is_in(at, seg) && store.log.tag_at(at, false)?.is_none();
+            if has_faded {
+                break;
             }
         }
-        Ok(())
+        // The next try does not find it any more, so this ends.
+        if has_faded { Err(self.begin_again()) } else { Ok(()) }
     }
 
     /// Writes the suspect once more. False if there is no free segment. Of a translation page that can no longer be
@@ -217,8 +218,7 @@ impl<N: Nand> PagedFtl<N> {
         let page = self.map.lend();
         if !self.store.log.holds(suspect.at, suspect.lpn, page)? {
             // It has faded.
-            self.begins_again = true;
-            return Err(ErrorKind::Uncorrectable.into());
+            return Err(self.begin_again());
         }
         // What an erase has left fades. It begins only once the suspect is complete. A later copy there is what is left
         // of a rescue.
@@ -307,8 +307,7 @@ impl<N: Nand> PagedFtl<N> {
             && !self.move_newest(page.lpn, page.at)?
         {
             // It has faded.
-            self.begins_again = true;
-            return Err(ErrorKind::Uncorrectable.into());
+            return Err(self.begin_again());
         }
         for &victim in victims {
             self.note_pages(victim)?;
@@ -400,6 +399,13 @@ impl<N: Nand> PagedFtl<N> {
         }
         self.release_empty();
         Ok(())
+    }
+
+    /// Something has faded since the mount found it. The next try does without it.
+    #[cold]
+    pub(super) fn begin_again(&mut self) -> Halt {
+        self.begins_again = true;
+        ErrorKind::Uncorrectable.into()
     }
 
     /// A program failed, so that what was copied will not count.

@@ -153,7 +153,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         // superseded a data block whose erase has begun, and nothing else shows that (Spec B10).
         let begun = recovery.scanned.iter().filter(|scanned| scanned.what == Block::Whole);
         let begun = begun.filter_map(|scanned| scanned.lbns(self.map()).next());
-        let mut merged = recovery.doubted.iter().copied().chain(self.last_merged(recovery)).chain(begun);
+        let last = self.last_merged(recovery).map(|(_, lbn)| lbn);
+        let mut merged = recovery.doubted.iter().copied().chain(last).chain(begun);
         let waits = merged.find(|lbn| suspects.contains(lbn));
         for seg in core::mem::take(&mut recovery.blank) {
             // Spec B14: what reads as erased behind a cut may be weak.
@@ -169,11 +170,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         }
     }
 
-    /// The logical block whose data block has the last commit.
-    fn last_merged(&self, recovery: &Recovery) -> Option<Lbn> {
+    /// The data block with the last commit, and its logical block.
+    fn last_merged(&self, recovery: &Recovery) -> Option<(Seg, Lbn)> {
         let last = recovery.last.map(|(_, at)| self.segment_of(at))?;
         match self.recycler.merger.store.used(last) {
-            Use::Data(lbn) => Some(lbn),
+            Use::Data(lbn) => Some((last, lbn)),
             _ => None,
         }
     }
@@ -284,8 +285,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// True if the merge with the last commit has read a page of a block. If the commit fades, the merge would count
     /// without its sources (Spec B8.5), and with it what it has lost.
     fn has_last_read(&mut self, scanned: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
-        let Some(last) = recovery.last.map(|(_, at)| self.segment_of(at)) else { return Ok(false) };
-        let Some(lbn) = self.last_merged(recovery) else { return Ok(false) };
+        let Some((last, lbn)) = self.last_merged(recovery) else { return Ok(false) };
         for read in &scanned.tags {
             let TagRead::Tag(tag) = read else { continue };
             let (owner, offset) = self.map().split(tag.lpn);
@@ -358,29 +358,33 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// True if what a merge has read is still there, or a commit has superseded it. If it is not, the commit of the
     /// merge has decayed, and its block may hold the last certain copy of a page (Spec B13.1).
     fn has_sources(&mut self, merged: &Scanned, recovery: &Recovery) -> Result<bool, ErrorKind> {
-        let is_undone = merged.what == Block::Undone;
         for (page, read) in (0_u32..).zip(&merged.tags) {
             let TagRead::Tag(tag) = read else { continue };
             let (lbn, _) = self.map().split(tag.lpn);
-            let is_needed = tag.kind == Content::Data && !tag.role.is_commit() && lbn.0 < self.map().blocks();
-            // What a cut has left of a block whose first page is gone may fade: its erase has begun (Spec B13.1).
-            let lasts = |other: &Scanned| !is_undone || other.tags.first() != Some(&TagRead::Unreadable);
-            let is_superseded = !is_undone && is_needed && tag.seq < recovery.committed[lbn.index()];
-            let is_left = || recovery.trusted().any(|other| other.has_copy_of(tag) && lasts(other));
-            if !is_needed || is_superseded || is_left() {
+            if tag.kind != Content::Data || tag.role.is_commit() || lbn.0 >= self.map().blocks() {
                 continue;
             }
-            // What its logical block has was scanned.
-            if is_undone {
-                return Ok(false);
-            }
-            // A data block that lacks no page was not scanned. A copy is at the same offset there.
-            let Some(data) = self.map().data(lbn) else { return Ok(false) };
-            if !self.is_copied_at(self.page_in(data, page), tag)? {
+            let is_there = match merged.what {
+                // What its logical block has was scanned.
+                Block::Undone => lasts_elsewhere(tag, recovery),
+                _ => self.has_source(tag, page, recovery)?,
+            };
+            if !is_there {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// The same of one page, at offset `page` of the merge.
+    fn has_source(&mut self, tag: &Tag, page: u32, recovery: &Recovery) -> Result<bool, ErrorKind> {
+        let (lbn, _) = self.map().split(tag.lpn);
+        if tag.seq < recovery.committed[lbn.index()] || recovery.trusted().any(|other| other.has_copy_of(tag)) {
+            return Ok(true);
+        }
+        // A data block that lacks no page was not scanned. A copy is at the same offset there.
+        let Some(data) = self.map().data(lbn) else { return Ok(false) };
+        self.is_copied_at(self.page_in(data, page), tag)
     }
 
     /// Erases dead logical blocks, and then the records that name them.
@@ -535,10 +539,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         // Spec B12.1.
         let mut suspects = recovery.doubted.clone();
         // Spec B12.2.
-        let last = recovery.last.map(|(_, at)| self.recycler.merger.store.used(self.segment_of(at)));
-        if let Some(Use::Data(lbn)) = last {
-            suspects.push(lbn);
-        }
+        suspects.extend(self.last_merged(recovery).map(|(_, lbn)| lbn));
         // Spec B12.3.
         suspects.extend_from_slice(&recovery.unsettled);
         suspects.extend(self.in_headless(recovery));
@@ -573,4 +574,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
 fn is_source(scanned: &Scanned, recovery: &Recovery) -> bool {
     let mut reads = recovery.undone().flat_map(|merge| &merge.tags);
     reads.any(|read| matches!(read, TagRead::Tag(copy) if scanned.has_copy_of(copy)))
+}
+
+/// True if a page has a copy in a block whose first page can be read. What a cut has left of any other may fade, since
+/// its erase has begun (Spec B13.1).
+fn lasts_elsewhere(tag: &Tag, recovery: &Recovery) -> bool {
+    let has_begun = |other: &Scanned| other.tags.first() == Some(&TagRead::Unreadable);
+    recovery.trusted().any(|other| other.has_copy_of(tag) && !has_begun(other))
 }
