@@ -11,6 +11,7 @@ mod page_decay;
 mod page_mounts;
 mod page_room;
 mod page_tags;
+mod page_worn;
 mod paged;
 mod paged_decay;
 mod paged_rescues;

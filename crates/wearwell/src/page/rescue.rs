@@ -28,6 +28,7 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
+use crate::segments::Health;
 
 use mark::encode_older;
 pub(super) use mark::{decode_incomplete, decode_older};
@@ -80,8 +81,8 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     unsealed: &'a [Seg],
     /// Segments whose account is incomplete. Its marks say so: behind a rescue of their pages nothing else does.
     incomplete: &'a [Seg],
-    /// The places of the uncertain pages, whether there is room for copies of them or not.
-    uncertain: Vec<Ppn>,
+    /// The uncertain pages, whether there is room for copies of them or not.
+    uncertain: Vec<Found>,
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
@@ -91,7 +92,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
         incomplete: &'a [Seg],
-        uncertain: Vec<Ppn>,
+        uncertain: Vec<Found>,
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
         Self { alloc, discards, tied, unsealed, incomplete, uncertain }
@@ -182,7 +183,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// The pages that a segment holds.
     fn live_in(&self, seg: Seg) -> Vec<Page> {
         let live = self.alloc.index().live_in(seg).into_iter();
-        live.map(|(lpn, at)| Page { lpn, at, suspect: false, uncertain: self.uncertain.contains(&at) }).collect()
+        let is_uncertain = |at: Ppn| self.uncertain.iter().any(|page| page.at == at);
+        live.map(|(lpn, at)| Page { lpn, at, suspect: false, uncertain: is_uncertain(at) }).collect()
     }
 
     /// As many as fit behind the mark. So the pages of a segment that cleaning gained something from always fit.
@@ -364,7 +366,10 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Erases an empty segment that the rescue of `pages` does not need. False if there is none.
     #[cold]
     fn erase_expendable(&mut self, pages: &[Page]) -> Result<bool, MountError> {
-        let Some(seg) = self.find_expendable(pages, &self.empties())? else { return Ok(false) };
+        // Spec P11: nor one that a page may need that counts as it is, since there was no room for a copy.
+        let mut needing = pages.to_vec();
+        needing.extend(self.uncertain.iter().filter_map(|page| self.due(page)));
+        let Some(seg) = self.find_expendable(&needing, &self.empties())? else { return Ok(false) };
         self.alloc.pool_mut().take_this_empty(seg);
         // No part of the discard map is dirty here, so nothing else has to be written before an erase.
         self.alloc.remove_clean_mark()?;
@@ -404,13 +409,15 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             }
             let doubtful = self.alloc.log_mut().is_half_erased(seg)?;
             let doomed = doubtful && self.alloc.log_mut().shows_erase(seg)?;
+            // Nothing counts in what a rescue has given up, though all of its copies may be there.
+            let has_failed = self.alloc.table().state(seg).health() == Health::Failing;
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index().slots().page(seg, slot as u32));
                     // A segment with its summary was complete before the cut.
                     let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    let suspect = is_torn || self.tied.contains(&seg);
+                    let suspect = is_torn || has_failed || self.tied.contains(&seg);
                     note(&mut copies, Copy { found, suspect, doubtful, doomed })?;
                 }
             }

@@ -54,13 +54,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         &mut self,
         suspects: &[Found],
         merged: Vec<RescuePage>,
+        tied: Vec<Seg>,
         [unsealed, incomplete]: [&[Seg]; 2],
-        uncertain: Vec<Ppn>,
+        uncertain: Vec<Found>,
         faded: &mut Vec<Ppn>,
     ) -> Result<u32, MountError> {
         let (alloc, discards) = self.cleaner.parts_mut();
         alloc.writable()?;
-        Rescue::new(alloc, discards, Vec::new(), unsealed, incomplete, uncertain).run(suspects, merged, faded)
+        Rescue::new(alloc, discards, tied, unsealed, incomplete, uncertain).run(suspects, merged, faded)
     }
 
     /// Moves the trusted pages, as far as there is room.

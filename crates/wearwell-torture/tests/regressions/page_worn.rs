@@ -1,0 +1,50 @@
+//! Page mapping, on devices that failures have left without room.
+
+use crate::assert_holds;
+
+/// A program failed, the copies of a cleaning went to two segments, and the erase of the victim was cut. Its summary
+/// cannot be read, and the last slot reads as erased. So it looks like a segment that was open, as the one with the
+/// copy of its first page does, and that one is vacated. Two more operations fail, and no segment is left for both
+/// pages. So the uncertain one was trusted, and the segment with the copy that lasts was erased for the suspect one.
+/// That failed, too, the device was read-only, and the page in the victim faded.
+#[test]
+fn a_victim_seems_to_be_open() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:1489 2:34140, mount, mount, fail 3:16933, cut 7:48807, write 59, cut
+         1:26299, mount, fail 0:32029 5:33673, mount",
+    );
+}
+
+/// The same with a victim that lost its header then: what was left of it seemed to be a rescue that had never ended.
+/// The page in it counted for nothing, and was zeros.
+#[test]
+fn zeros_behind_four_failures() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 47 32 57 45 17 39 53 41 39 27 47 47 4 45 35 48 59 21 48
+         48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16 29 31 23 51 13 31 50 18,
+         fail 0:58178 3:49318, mount, fail 3:28318, cut 7:27824, write 42, fail 1:21245 4:28635, mount, mount",
+    );
+}
+
+/// The rescue of both pages was there, but the program of the padding behind it failed. Its segment was given up, and
+/// was still searched for copies. So the one that lasts was erased for the next attempt.
+#[test]
+fn a_rescue_whose_padding_fails() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39
+         27 47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2
+         42 9 16 29 31 23 51 13 31 50 18, fail 0:1489 2:34140, mount, mount, fail 3:16933, cut 7:48807, write 59,
+         cut 1:26299, mount, fail 0:32029 7:32328, mount",
+    );
+}
