@@ -111,7 +111,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "self.leave_doomed(&mut ties, is_suspect)?;",
         to: "if BROKEN { Vec::new() } else { self.leave_doomed(&mut ties, is_suspect)? };",
-        crash: missed(Run::Crash("retold::page_mapping_with_little_room")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("one_of_two_copies_is_in")),
     },
     Canary {
@@ -143,6 +143,16 @@ pub(super) const PAGE: &[Canary] = &[
         to: "(false, false) if !BROKEN => self.vanished.push(lpn),",
         crash: caught(Run::Crash("a_page_that_is_gone")),
         torture: caught(Run::Seeds(&["decay"], 800)),
+    },
+    Canary {
+        name: "vacated",
+        rule: "P9",
+        broken: "an open segment is vacated for what is erased in part",
+        file: "crates/wearwell/src/page/mount/ties.rs",
+        from: "(!is_doomed(tie.at) || is_doomed",
+        to: "(BROKEN || !is_doomed(tie.at) || is_doomed",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("an_open_segment_has_the_copy_that_lasts")),
     },
     Canary {
         name: "erase-count",
@@ -211,7 +221,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "&& !self.has_lost_summary(seg)?",
         to: "&& (BROKEN || !self.has_lost_summary(seg)?)",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_summary_fades_behind")),
     },
     Canary {
@@ -501,7 +511,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount.rs",
         from: "(!suspect).then_some(tag.lpn)",
         to: "(!suspect && !BROKEN).then_some(tag.lpn)",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("the_last_that_tells_of_a_page")),
     },
     Canary {
@@ -511,8 +521,18 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
         from: "programmed == self.layout.slots && self.has",
         to: "(BROKEN || programmed == self.layout.slots) && self.has",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_that_an_erase_has_left_seems")),
+    },
+    Canary {
+        name: "tag-page-of-the-end",
+        rule: "T6",
+        broken: "a rescue has ended without the tag page of its last copy",
+        file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
+        from: "found.rescue_end + u32::from(found",
+        to: "found.rescue_end + u32::from(!BROKEN && found",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_rescue_without_the_tag_page")),
     },
     Canary {
         name: "nor-begun",

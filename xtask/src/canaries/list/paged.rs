@@ -161,7 +161,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/page/log/nand_map.rs",
         from: "tag.seq < seq",
         to: "(BROKEN || tag.seq < seq)",
-        crash: missed(Run::Crash("retold::map_on_flash")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_that_failed_where")),
     },
     Canary {

@@ -12,15 +12,17 @@ use super::draws::Draws;
 use super::words::Words;
 
 /// The torture's histories, all of them.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 13] = [
     include_str!("../../../../wearwell-torture/tests/regressions/main.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
+    include_str!("../../../../wearwell-torture/tests/regressions/block_decayed_merges.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/block_media.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/page_decay.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/page_mounts.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/page_room.rs"),
+    include_str!("../../../../wearwell-torture/tests/regressions/page_tags.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/paged.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/paged_decay.rs"),
     include_str!("../../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
@@ -32,10 +34,12 @@ const SOURCES: [&str; 11] = [
 /// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete decayed-tag-page suspect-named
 /// doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect beside-decayed expendable
 /// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
-/// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure`). Those of
-/// `shown-copy` and an undone merge that cannot be erased failed on earlier engines, as did the first ones of
-/// `faded-older`, `expendable`, `passed-over` and `both-in-erasure`; newer rules cover these now.
-const SAID: [(&str, &str); 56] = [
+/// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure
+/// half-erased vacated lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
+/// begun-source unread-waits`). Those of `shown-copy` and an undone merge that cannot be erased failed on earlier
+/// engines, as did the first ones of `faded-older`, `expendable`, `passed-over` and `both-in-erasure`; newer rules cover
+/// these now.
+const SAID: [(&str, &str); 67] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -119,6 +123,17 @@ const SAID: [(&str, &str); 56] = [
     ("a_page_that_is_gone_from_a_primary_block", "2 0x002110 0"),
     ("a_half_erased_data_block_beside_a_merge_without_a_commit", "0x041101 32 whole"),
     ("a_half_erased_data_block_with_gaps", "0xa1003 1"),
+    ("one_of_two_copies_is_in_a_segment_in_erasure", "0x1 0x0 0x5 0x010b10 0x1 0x4"),
+    ("an_open_segment_has_the_copy_that_lasts", "0x1 0x0 0x5 0x010b10 0x2 0x1 0x0"),
+    ("a_summary_fades_behind_an_erase", "0x1 0x1 0x2 0x0 0x2 0x322011 8"),
+    ("the_last_that_tells_of_a_page_fades_in_a_mount", "0x62122102 17"),
+    ("a_rescue_that_an_erase_has_left_seems_incomplete", "0x7 unwritten 0xd kept 0x10220014b9"),
+    ("a_rescue_that_an_erase_has_left_seems_incomplete", "0x7 unwritten 0xd kept 0x02ac110e68"),
+    ("a_rescue_that_failed_where_the_original_was", "0x5 0x0 0x1 0x1 0x6 spoilt 0x0"),
+    ("ones_of_a_half_erased_block_are_no_data", "0x0 0x02011120 4 4 4 4"),
+    ("a_merge_without_its_commit_is_newer_by_its_head", "0x00210021 2 2"),
+    ("a_merge_is_no_spare_if_an_erase_has_begun_in_what_it_read", "0x041101 32 0x1 0x0"),
+    ("what_has_superseded_a_half_erased_block_waits_for_its_merge", "0x0 0x02011120 4 4 4 8 4 whole"),
 ];
 
 fn say(history: &History, words: &str) {
