@@ -16,8 +16,8 @@ fn a_rescue_that_an_erase_has_left_seems_incomplete() {
     );
 }
 
-/// The same, and here the erase left a tag page with the *end* of the rescue, and the tag page of the last copy did not
-/// outlast it. So the rescue had not ended (SPEC T6).
+/// Another draw of that erase. Here the rescue would seem to have ended, had it not to be known that a tag page lies
+/// behind the last copy (SPEC T6).
 #[test]
 fn a_rescue_without_the_tag_page_of_its_last_copy() {
     assert_holds(
@@ -26,5 +26,18 @@ fn a_rescue_without_the_tag_page_of_its_last_copy() {
          logical-pages=5 endurance=100000 seed=9996946996089570618",
         "write 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:13734, mount, cut 3:54690, mount, cut
          0:686, mount, mount",
+    );
+}
+
+/// A change of `a_rescue_that_an_erase_seems_to_have_ended` in what two cut mounts have left. It notices an engine to
+/// which a slot that cannot be read shows the end of a rescue (SPEC P3), which that history does not any more.
+#[test]
+fn what_an_erase_has_left_of_two_rescues() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
+         logical-pages=4 endurance=100000 seed=9996946996089570618",
+        "write 0+4 2 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:60878, mount, cut 3:17323,
+         mount, cut 0:13420, mount, mount, mount, mount, mount",
     );
 }

@@ -34,12 +34,12 @@ const SOURCES: [&str; 13] = [
 /// headless-copies passed-over map-stale read-first both-in-erasure marked-incomplete decayed-tag-page suspect-named
 /// doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect beside-decayed expendable
 /// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
-/// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure
-/// half-erased vacated lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
+/// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure half-erased
+/// vacated lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
 /// begun-source unread-waits`). Those of `shown-copy` and an undone merge that cannot be erased failed on earlier
-/// engines, as did the first ones of `faded-older`, `expendable`, `passed-over` and `both-in-erasure`; newer rules cover
-/// these now.
-const SAID: [(&str, &str); 67] = [
+/// engines, as did the first ones of `faded-older`, `expendable`, `passed-over` and `both-in-erasure`; newer rules
+/// cover these now. So do those of `no-free-segment` and `primary-gaps`.
+const SAID: [(&str, &str); 71] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -134,6 +134,10 @@ const SAID: [(&str, &str); 67] = [
     ("a_merge_without_its_commit_is_newer_by_its_head", "0x00210021 2 2"),
     ("a_merge_is_no_spare_if_an_erase_has_begun_in_what_it_read", "0x041101 32 0x1 0x0"),
     ("what_has_superseded_a_half_erased_block_waits_for_its_merge", "0x0 0x02011120 4 4 4 8 4 whole"),
+    ("an_original_beside_a_copy_whose_header_decayed", "4 0x0020239a0 30 whole"),
+    ("a_summary_fades_behind_an_erase", "0x1 0x1 0x2 0x0 0x2 0x622011 8"),
+    ("a_rescue_that_an_erase_seems_to_have_ended", "0x7 unwritten 0xd kept 0x32110030b6"),
+    ("a_page_that_a_mount_has_read_fades_before_it_is_moved", "0x0 0x2 0x5 0x010b50 13 0x0"),
 ];
 
 fn say(history: &History, words: &str) {
@@ -224,6 +228,19 @@ fn a_page_with_a_commit_is_more_than_a_loss() {
          96 16 52 22 13 53 44 86 46 78 92 74 84 12 97 88 17 5 95 75 6 29 72 89 61 22 64 52 89 87 35 76 81 53 66 96 49
          26 72 30 3 74 59 47 66 38 82 78, flush, write 29 76+2, cut 6, mount, decay 1, mount";
     say(&History { name: "a_page_with_a_commit_is_more_than_a_loss", setup, steps }, "0x40b10 1");
+}
+
+/// A commit has faded, and a newer one of its logical block has a whole group (`cargo xtask canaries faded-older`).
+/// Beside the torture's history two more pages decay, one of them before anything is written.
+#[test]
+fn a_whole_group_beside_a_commit_that_has_faded() {
+    let setup = Words(
+        "exact nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=8 dies=1 paired-pages=1 mixed-erases
+         fading-pairs block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5
+         wear=dynamic reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
+    );
+    let steps = "decay 0, write 2, mount, cut 4, mount, decay 0, decay 2, mount";
+    say(&History { name: "a_whole_group_beside_a_commit_that_has_faded", setup, steps }, "73 0x042202210 17 176");
 }
 
 #[test]
