@@ -168,6 +168,9 @@ pub struct Model {
     has_gaps: bool,
     /// A program or an erase has failed.
     pub has_failed: bool,
+    /// Since the last mount that succeeded, a segment had lost all that keeps a mount from taking it for one whose
+    /// erase was cut. What is left of its pages elsewhere may fade.
+    pub has_lost_segment: bool,
     /// Metadata has decayed.
     has_lost_records: bool,
     /// A copy of a page has decayed.
@@ -205,6 +208,7 @@ impl Model {
             has_records: false,
             has_gaps: false,
             has_failed: false,
+            has_lost_segment: false,
             has_lost_records: false,
             has_lost_copies: false,
             explained: 0,
@@ -500,7 +504,7 @@ impl Model {
                     page.is_kept |= !Page::is_blank(&found) && page.since.iter().any(Page::is_blank);
                     page.is_older = is_older || page.is_older && !page.since.contains(&found);
                     let is_certain = !fading || lasts(number, &found);
-                    let gives_way = is_older || page.newest_decayed;
+                    let gives_way = is_older || page.newest_decayed || self.has_lost_segment;
                     page.is_fading =
                         (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
                     if is_certain {

@@ -172,6 +172,12 @@ impl NandChip {
         &self.data[page * bytes..][..bytes]
     }
 
+    /// True if the bytes of a page say what wrote it: a header, a tag page, a summary, or padding.
+    fn has_magic(&self, page: usize) -> bool {
+        let data = self.data_of(page);
+        data.starts_with(b"WW") || data.iter().all(|&byte| byte == 0)
+    }
+
     fn spare_of(&self, page: usize) -> &[u8] {
         let bytes = self.geometry.spare_bytes as usize;
         &self.spare[page * bytes..][..bytes]
@@ -470,7 +476,8 @@ impl Medium for NandChip {
         let is_usable = |blocks: &Segment| blocks.iter().all(|block| !self.blocks[block].marked);
         let is_mute = |page: usize| match self.pages[page].cell {
             Cell::Erased | Cell::LooksErased | Cell::Uncorrectable => true,
-            _ => layout.has_tag_pages && self.owner_of(page, layout.sectors_per_page).is_some(),
+            // Without its tag page neither data tells, nor a mark, nor a part of the discard map.
+            _ => layout.has_tag_pages && !self.has_magic(page),
         };
         let blocks = self.segments(layout.blocks_per_segment).filter(is_usable).flat_map(Segment::iter);
         blocks.flat_map(|block| block * pages..(block + 1) * pages).all(is_mute)

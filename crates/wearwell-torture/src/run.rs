@@ -364,6 +364,7 @@ impl<'a> Runner<'a> {
         self.model.unsure(&self.medium.borrow().unsure(&self.layout));
         if self.medium.borrow().has_lost_segment(&self.layout) {
             self.model.decayed(&Decayed::Metadata, LastCut::None);
+            self.model.has_lost_segment = true;
         }
         self.hides_rescue |= self.medium.borrow().hides_rescue(&self.layout);
         let mounted = (self.rig.opener.mount)(&self.rig.setup, self.chip);
@@ -395,7 +396,7 @@ impl<'a> Runner<'a> {
                 if mounted.read_only {
                     return self.check_read_only();
                 }
-                (self.has_cut_mount, self.hides_rescue) = (false, false);
+                (self.has_cut_mount, self.hides_rescue, self.model.has_lost_segment) = (false, false, false);
                 Ok(())
             }
         }

@@ -54,35 +54,9 @@ fn a_merge_without_its_commit_has_no_number_of_its_own() {
     );
 }
 
-/// Page mapping: a failure, a cut mount, and three pages that decay. It was not looked into, nor were the four behind
-/// it.
-#[test]
-#[ignore = "open: a flushed page is unreadable"]
-fn three_pages_decay_beside_a_failure() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=9 blocks=19 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/greedy-first/by-stream/none/at-once
-         logical-pages=13 endurance=100000 seed=3747671476229709800",
-        "write 0+3, mount, write 0, fail 0:63923, mount, cut 0:57453, write 0, decay 0 9 35, mount, mount, mount",
-    );
-}
-
-/// Page mapping, beside `two_copies_in_erasure_behind_more_mounts`: one page decays.
-#[test]
-#[ignore = "open: a flushed page is unreadable"]
-fn a_page_decays_beside_two_copies_in_erasure() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
-         logical-pages=63 endurance=100000 seed=13353128246199273785",
-        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
-         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16
-         29 31 23 51 13 31 50 18, fail 0:62299 2:27048, mount, mount, fail 3:16933, cut 8:43661, write 59, decay 16,
-         mount, mount",
-    );
-}
-
-/// Page mapping: a discard is cut, and pages decay.
+/// Page mapping: a part of the discard map decays, and the erase of a segment with discarded pages is cut. It still has
+/// its summary, and holds more pages than slots cannot be read, so no mount looks at it. They come back, which is
+/// allowed. Then the summary decays, and a page that decays next counts for any of them.
 #[test]
 #[ignore = "open: a flushed page is unreadable"]
 fn pages_decay_behind_a_cut_discard() {

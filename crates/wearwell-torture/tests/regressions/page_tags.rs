@@ -41,3 +41,16 @@ fn what_an_erase_has_left_of_two_rescues() {
          mount, cut 0:13420, mount, mount, mount, mount, mount",
     );
 }
+
+/// Behind that, the erase has left more of the rescue, and a copy that it had made of a page that was never flushed. It
+/// faded in the mount, and counted as lost, by cuts alone.
+#[test]
+fn a_copy_of_a_rescue_that_never_ended_fades() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=10 blocks=13 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/fifo/by-stream/none/proactive:0.05:0.5:0.01
+         logical-pages=5 endurance=100000 seed=9996946996089570618",
+        "write 3, flush, write 2, cut 1:28279, write 3, cut 7:58140, mount, cut 4:13734, mount, cut 3:54690, mount, cut
+         0:58, mount, mount",
+    );
+}

@@ -38,7 +38,9 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::{ClassPlacement, Found as FoundPage, PlaceChoice};
 use crate::segments::SegState;
+use damage::Damage;
 use outcome::Outcome;
+use states::Segments;
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts.
@@ -197,64 +199,19 @@ struct Recovery<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     page: &'a mut [u8],
     /// Sequence number of the copy that the map points to, by logical page.
     newest: Vec<u64>,
+    greatest_seq: u64,
     /// Copies with the same number as the one in the map.
     ties: Vec<Found>,
     /// How many of them were found.
     copies: usize,
     /// Pages that a cut may have hit.
     suspects: Vec<Found>,
-    /// Pages that the map points to in segments whose erase may have begun.
-    uncertain: Vec<Found>,
     /// What may be copies of rescues that have not ended.
     doubtful: Vec<Found>,
-    /// Copies in segments that are erased in part, of pages of which a suspect copy counts; and other copies of
-    /// uncertain pages.
-    passed_over: Vec<Found>,
-    /// Records that a page was lost.
-    losses: Vec<Found>,
-    /// Pages without a copy, although a part of the discard map says that there was one.
-    vanished: Vec<Lpn>,
-    /// Pages of which an uncertain copy has faded in this mount.
-    gone: Vec<Lpn>,
-    /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
-    /// found, or be discarded, and its segment may not be needed.
-    misses_copies: bool,
-    /// There is a record that a page is lost.
-    has_losses: bool,
-    /// Segments with an unreadable slot that no cut has hit; in the end, those whose account is incomplete.
-    gaps: Vec<Seg>,
-    /// Segments that show that pages may be lost.
-    evidence: Vec<Seg>,
-    /// Parts of the discard map without a record of lost pages yet.
-    unrecorded: Vec<u32>,
-    /// Parts of the discard map that cannot be read, and that the checkpoint stands for.
-    known_parts: Vec<u32>,
-    /// Set if something was found that only this layout writes.
-    is_ours: bool,
-    /// Segments with a slot that cannot be read, whatever it was.
-    harmed: Vec<Seg>,
-    /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
-    unknown: usize,
-    /// Segments of rescues that were cut.
-    undone: Vec<Seg>,
-    /// Segments that a rescue has filled, each with the slot after its last copy.
-    rescues: Vec<(Seg, u32)>,
-    /// Segments that were open.
-    open: Vec<Seg>,
-    /// The same, for as long as the mount goes on.
-    unsealed: Vec<Seg>,
-    /// Segments with a copy of an uncertain page.
-    tied: Vec<Seg>,
-    /// Open segments that may be continued, each with its next slot.
-    resume: Vec<(Seg, u32)>,
-    greatest_seq: u64,
-    /// True if the mark of a clean shutdown says that free segments are erased throughout.
-    trusts_free: bool,
-    known_erases: u64,
-    headers: u64,
-    /// Segments without a header that hold nothing, if one of them has to get one.
-    headless: Vec<Seg>,
-    report: MountReport,
+    segments: Segments,
+    damage: Damage,
+    /// What the repair of the flash needs of it.
+    outcome: Outcome,
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V, W> {
@@ -265,36 +222,14 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             discards,
             page,
             newest,
+            greatest_seq: 0,
             ties: Vec::new(),
             copies: 0,
             suspects: Vec::new(),
-            uncertain: Vec::new(),
             doubtful: Vec::new(),
-            passed_over: Vec::new(),
-            losses: Vec::new(),
-            vanished: Vec::new(),
-            gone: Vec::new(),
-            misses_copies: false,
-            has_losses: false,
-            gaps: Vec::new(),
-            evidence: Vec::new(),
-            unrecorded: Vec::new(),
-            known_parts: Vec::new(),
-            is_ours: false,
-            harmed: Vec::new(),
-            unknown: 0,
-            undone: Vec::new(),
-            rescues: Vec::new(),
-            open: Vec::new(),
-            unsealed: Vec::new(),
-            tied: Vec::new(),
-            resume: Vec::new(),
-            greatest_seq: 0,
-            trusts_free: false,
-            known_erases: 0,
-            headers: 0,
-            headless: Vec::new(),
-            report: MountReport::default(),
+            segments: Segments::default(),
+            damage: Damage::default(),
+            outcome: Outcome::default(),
         }
     }
 
@@ -314,14 +249,14 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         // To settle ties takes lists of the same pages.
         self.copies = self.ties.len();
         expect_room(self.copies * LISTS_OF_TIES)?;
-        self.report.never_formatted = self.is_never_formatted()?;
-        self.report.clean = self.alloc.clean_mark().is_some();
+        self.outcome.report.never_formatted = self.is_never_formatted()?;
+        self.outcome.report.clean = self.alloc.clean_mark().is_some();
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
         // because a page that turns out unmapped needs no copy.
         let suspects = self.weigh_suspects()?;
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
-        self.uncertain = self.settle_ties(&suspects)?;
+        self.outcome.uncertain = self.settle_ties(&suspects)?;
         // A missing header shows in an erase count that is not known, so this comes before counts are guessed.
         self.list_headless(&suspects);
         self.guess_erases()?;
@@ -357,7 +292,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// the chip is blank or not ours; a format that was cut before its first header counts as neither.
     fn is_never_formatted(&mut self) -> Result<bool, MountError> {
         // A chip without a good segment is worn out, and not new. Where bytes are only counted, nothing can be read.
-        if self.is_ours || !L::STORES || self.alloc.table().good() == 0 {
+        if self.segments.is_ours || !L::STORES || self.alloc.table().good() == 0 {
             return Ok(false);
         }
         let (log, index) = self.alloc.log_and_index();
@@ -382,11 +317,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             return Ok(());
         }
         // Spec P2.
-        self.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
+        self.segments.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
         if let Some(erases) = scan.erases.filter(|&e| e < IMPLAUSIBLE_ERASES) {
             table.set_erases(seg, erases);
-            self.known_erases += u64::from(erases);
-            self.headers += 1;
+            self.segments.known_erases += u64::from(erases);
+            self.segments.headers += 1;
         } else {
             // `guess_erases` finds these by their count.
             table.set_erases(seg, u32::MAX);
@@ -410,19 +345,19 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             clock.host_pages = clock.host_pages.max(opened + slots);
         }
         if !scan.sealed {
-            self.open.push(seg);
-            self.unsealed.push(seg);
-            self.report.open_segments += 1;
+            self.segments.open.push(seg);
+            self.outcome.unsealed.push(seg);
+            self.outcome.report.open_segments += 1;
         }
         if let Some(next) = scan.resume_at {
-            self.resume.push((seg, next));
+            self.segments.resume.push((seg, next));
         }
         // Pages that do not count have used up their numbers too.
         let newest = scan.tags.iter().flatten().map(|tag| tag.seq).filter(|&seq| seq < IMPLAUSIBLE_CLOCK).max();
         self.greatest_seq = self.greatest_seq.max(newest.unwrap_or(0));
         if scan.is_void() {
-            self.report.undone_segments += 1;
-            note(&mut self.undone, seg)?;
+            self.outcome.report.undone_segments += 1;
+            note(&mut self.segments.undone, seg)?;
             return Ok(());
         }
         self.take_in_pages(seg, scan, faded)
@@ -441,13 +376,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 // Spec P4.
                 if records == 1 {
                     self.alloc.enter_clean_mark(seg);
-                    self.trusts_free = tag.lpn == Lpn(0);
+                    self.segments.trusts_free = tag.lpn == Lpn(0);
                 }
                 continue;
             }
             // Spec P3: if the end of the rescue is in doubt, its copies do not count before what they were made from.
             if tag.kind == Kind::RescueMark && slot == 0 && !scan.doubts_end {
-                self.rescues.push((seg, tag.lpn.0));
+                self.segments.rescues.push((seg, tag.lpn.0));
             }
             let at = self.alloc.index().slots().page(seg, slot as u32);
             // A tag with a good code may still name a page that this device does not have.
@@ -455,7 +390,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
             if is_page && faded.contains(&at) {
                 // What a cut may have hit need not have been there.
-                self.gone.extend((!suspect).then_some(tag.lpn));
+                self.damage.gone.extend((!suspect).then_some((tag.lpn, scan.doubts_end)));
             } else if is_page {
                 self.offer(at, tag, suspect)?;
                 if scan.doubts_end {
@@ -470,8 +405,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     fn offer(&mut self, at: Ppn, tag: &Tag, suspect: bool) -> Result<(), MountError> {
         let found = Found::new(tag, at);
         if tag.kind == Kind::Lost {
-            self.has_losses = true;
-            note(&mut self.losses, found)?;
+            self.damage.has_losses = true;
+            note(&mut self.damage.losses, found)?;
         }
         // Suspect pages are weighed once all others are known (`weigh_suspects`).
         if suspect {
@@ -537,7 +472,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 continue;
             }
             // The record of a loss has zeros for data. Read as a part, it would call every page mapped.
-            if !self.losses.iter().any(|loss| loss.at == at) && self.holds(at, lpn)? {
+            if !self.damage.losses.iter().any(|loss| loss.at == at) && self.holds(at, lpn)? {
                 self.apply_part(part, self.newest[lpn.0 as usize]);
                 continue;
             }
@@ -545,12 +480,12 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
                 faded.push(at);
                 return Err(ErrorKind::Uncorrectable.into());
             }
-            self.report.lost_discards += 1;
-            self.misses_copies = true;
+            self.outcome.report.lost_discards += 1;
+            self.damage.misses_copies = true;
             // The part is written anew from the map. Until then `reclaim_some` keeps the segment with the unreadable
             // one.
-            self.unrecorded.push(part);
-            self.evidence.push(self.segment_of(at));
+            self.outcome.unrecorded.push(part);
+            self.outcome.evidence.push(self.segment_of(at));
             self.alloc.index_mut().unbind(lpn);
         }
         Ok(())
@@ -565,7 +500,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
     /// them with: what is written there later must not be taken for something older than that rescue.
     fn guess_erases(&mut self) -> Result<(), MountError> {
         // Spec P10.
-        let mean = self.known_erases.checked_div(self.headers).unwrap_or(0) as u32;
+        let mean = self.segments.known_erases.checked_div(self.segments.headers).unwrap_or(0) as u32;
         let unknown: Vec<Seg> =
             self.alloc.table().all().filter(|&seg| self.alloc.table().erases(seg) == u32::MAX).collect();
         for &seg in &unknown {
@@ -574,7 +509,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         if unknown.is_empty() {
             return Ok(());
         }
-        for (rescue, _) in self.rescues.clone() {
+        for (rescue, _) in self.segments.rescues.clone() {
             if !self.reads_rescue_mark(rescue)? {
                 continue;
             }

@@ -7,8 +7,10 @@
 //! read, no cut can have hit it, and the segment was not being erased. It certainly was not if it holds a page without
 //! another copy.
 
+use alloc::vec::Vec;
+
 use super::{Found, Log, MountError, Recovery, SegmentScan, note};
-use crate::addr::Seg;
+use crate::addr::{Lpn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::config::IMPLAUSIBLE_CLOCK;
@@ -16,6 +18,28 @@ use crate::page::discards::is_unmapped;
 use crate::page::log::Kind;
 use crate::page::rescue::decode_incomplete;
 use crate::place::PlaceChoice;
+
+/// What says that something is lost, or may be.
+#[derive(Default)]
+pub(super) struct Damage {
+    /// Records that a page was lost.
+    pub(super) losses: Vec<Found>,
+    /// There is such a record.
+    pub(super) has_losses: bool,
+    /// Pages without a copy, although a part of the discard map says that there was one.
+    pub(super) vanished: Vec<Lpn>,
+    /// Pages of which an uncertain copy has faded in this mount, each with whether its rescue may not have ended.
+    pub(super) gone: Vec<(Lpn, bool)>,
+    /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
+    /// found, or be discarded, and its segment may not be needed.
+    pub(super) misses_copies: bool,
+    /// Segments with a slot that cannot be read, whatever it was.
+    pub(super) harmed: Vec<Seg>,
+    /// Segments with a copy that cannot be read, of a page that has another one.
+    pub(super) torn: Vec<Seg>,
+    /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
+    pub(super) unknown: usize,
+}
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
     /// Notes slots that cannot be read. Where an erase has certainly begun, nothing was lost with them: what counted
@@ -26,35 +50,35 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log_mut().doubt_sources();
-        note(&mut self.harmed, seg)?;
+        note(&mut self.damage.harmed, seg)?;
         if self.alloc.log_mut().shows_erase(seg)? {
             return Ok(());
         }
         if scan.is_void() {
             // Of what can be read there nothing counts either.
-            self.unknown += scan.tags.len();
+            self.damage.unknown += scan.tags.len();
             return Ok(());
         }
-        self.unknown += scan.gone.len();
+        self.damage.unknown += scan.gone.len();
         // A slot that a cut may have hit need not have held anything, nor one of which the erase of a rescue has left
         // nothing. In any other one something was programmed.
         if !scan.may_be_void() && scan.gone.iter().any(|&slot| scan.sealed || slot < scan.suspect_from) {
-            self.misses_copies = true;
-            self.gaps.push(seg);
+            self.damage.misses_copies = true;
+            self.outcome.gaps.push(seg);
         }
         Ok(())
     }
 
     /// True if something has decayed. That may be why a segment seems to have been in erasure.
     pub(super) fn misses_records(&self) -> bool {
-        self.misses_copies || self.has_losses
+        self.damage.misses_copies || self.damage.has_losses
     }
 
     /// True if a rescue that was cut holds a newer copy of a page than the one that counts, because what it was copied
     /// from is gone. Its segment is erased before the older copy is served: if its mark decays, it would count.
     pub(super) fn is_undone_newer(&mut self) -> Result<bool, MountError> {
         // Spec P3.
-        for seg in core::mem::take(&mut self.undone) {
+        for seg in core::mem::take(&mut self.segments.undone) {
             // Nothing of the first scan was kept.
             let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
             let mut pages =
@@ -69,13 +93,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// Decides which segments with gaps were not being erased.
     pub(super) fn weigh_gaps(&mut self, ties: &[Found]) -> Result<(), MountError> {
         // Spec P13.
-        for seg in core::mem::take(&mut self.gaps) {
+        for seg in core::mem::take(&mut self.outcome.gaps) {
             if self.is_needed(seg, ties) || self.is_marked_incomplete(seg)? {
-                self.gaps.push(seg);
+                self.outcome.gaps.push(seg);
             }
         }
-        self.report.incomplete_segments = self.gaps.len() as u32;
-        self.evidence.extend(&self.gaps);
+        self.outcome.report.incomplete_segments = self.outcome.gaps.len() as u32;
+        self.outcome.evidence.extend(&self.outcome.gaps);
         Ok(())
     }
 
@@ -83,7 +107,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// since, so that it is not needed, and the mount may have been cut before the loss was on record.
     fn is_marked_incomplete(&mut self, seg: Seg) -> Result<bool, MountError> {
         let erases = self.alloc.table().erases(seg);
-        for (rescue, _) in self.rescues.clone() {
+        for (rescue, _) in self.segments.rescues.clone() {
             if self.reads_rescue_mark(rescue)? && decode_incomplete(self.page).any(|named| named == (seg, erases)) {
                 return Ok(true);
             }
@@ -102,7 +126,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                     self.alloc.index_mut().dead_mut().add(seg);
                 }
                 // It had a copy when the part was written, and a copy is erased only when something newer lasts.
-                (false, false) => self.vanished.push(lpn),
+                (false, false) => self.damage.vanished.push(lpn),
                 _ => {}
             }
         }
@@ -111,19 +135,19 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// Lists the pages that are lost.
     pub(super) fn list_losses(&mut self) -> Result<(), MountError> {
         // Spec P7.
-        for loss in core::mem::take(&mut self.losses) {
+        for loss in core::mem::take(&mut self.damage.losses) {
             if self.place_of(loss.lpn) == loss.at {
                 self.alloc.index_mut().lost_mut().note(loss.lpn);
             }
         }
-        for lpn in core::mem::take(&mut self.vanished) {
+        for lpn in core::mem::take(&mut self.damage.vanished) {
             self.alloc.index_mut().lost_mut().note(lpn);
         }
         self.add_gone();
-        if self.report.incomplete_segments > 0 {
+        if self.outcome.report.incomplete_segments > 0 {
             self.add_missing()?;
         }
-        self.report.lost_pages = self.alloc.index().lost().len();
+        self.outcome.report.lost_pages = self.alloc.index().lost().len();
         Ok(())
     }
 
@@ -131,10 +155,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// suspect, so it was there, and no part of the discard map called it unmapped.
     fn add_gone(&mut self) {
         // Spec P13.
-        for lpn in core::mem::take(&mut self.gone) {
+        for (lpn, is_doubtful) in core::mem::take(&mut self.damage.gone) {
+            // If nothing has decayed, what counts in a rescue that had ended has another copy, or is one.
+            if is_doubtful && !self.misses_records() {
+                continue;
+            }
             let is_hosts = lpn.0 < self.discards.logical_pages();
             if is_hosts && !self.place_of(lpn).is_some() && self.alloc.index_mut().lost_mut().note(lpn) {
-                self.unrecorded.extend(self.discards.part_for(lpn));
+                self.outcome.unrecorded.extend(self.discards.part_for(lpn));
             }
         }
     }
@@ -154,7 +182,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
             // With the part on flash, a later mount knows the loss without this segment.
             if has_new {
-                self.unrecorded.push(part);
+                self.outcome.unrecorded.push(part);
             }
         }
         Ok(())

@@ -57,10 +57,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.alloc.number_from(known.seq + 1);
         self.alloc.enter_clean_mark(known.mark);
         // The rows name the free segments that are suspect, so the others are erased throughout.
-        self.trusts_free = true;
-        self.report.clean = true;
+        self.segments.trusts_free = true;
+        self.outcome.report.clean = true;
         // As a scan would count it: the segment of the mark has no summary.
-        self.report.open_segments = 1;
+        self.outcome.report.open_segments = 1;
         self.place_segments();
         self.tell_placement_of_segments(known);
         self.list_known_parts()?;
@@ -82,7 +82,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             let lpn = self.discards.page_of(part);
             let at = self.place_of(lpn);
             if at.is_some() && !self.holds(at, lpn)? {
-                self.known_parts.push(part);
+                self.outcome.known_parts.push(part);
             }
         }
         Ok(())

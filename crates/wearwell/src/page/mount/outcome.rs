@@ -11,6 +11,7 @@ use crate::place::PlaceChoice;
 
 /// What is left of a [`Recovery`] once its tables are gone. They are as large as half of the map, and the repair needs
 /// memory, too.
+#[derive(Default)]
 pub(super) struct Outcome {
     /// Pages that a cut may have hit.
     pub(super) suspects: Vec<Found>,
@@ -21,7 +22,7 @@ pub(super) struct Outcome {
     pub(super) passed_over: Vec<Found>,
     /// Segments that show that pages may be lost.
     pub(super) evidence: Vec<Seg>,
-    /// Segments whose account is incomplete.
+    /// Segments with an unreadable slot that no cut has hit; in the end, those whose account is incomplete.
     pub(super) gaps: Vec<Seg>,
     /// Parts of the discard map without a record of lost pages yet.
     pub(super) unrecorded: Vec<u32>,
@@ -53,20 +54,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             note(&mut stale, self.segment_of(found.at))?;
         }
         let is_settled = !self.is_undone_newer()? && !has_many_copies && stale.is_empty();
-        Ok(Outcome {
-            stale,
-            headless: take(&mut self.headless),
-            is_settled,
-            suspects,
-            uncertain: take(&mut self.uncertain),
-            passed_over: take(&mut self.passed_over),
-            evidence: take(&mut self.evidence),
-            gaps: take(&mut self.gaps),
-            unrecorded: take(&mut self.unrecorded),
-            known_parts: take(&mut self.known_parts),
-            unsealed: take(&mut self.unsealed),
-            tied: take(&mut self.tied),
-            report: self.report,
-        })
+        Ok(Outcome { suspects, stale, is_settled, ..take(&mut self.outcome) })
     }
 }

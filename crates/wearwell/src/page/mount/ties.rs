@@ -30,6 +30,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 // The unreadable copy stays a tie. Without it the page would seem to be alone in its segment.
                 tie.at = current;
+                self.damage.torn.push(self.segment_of(current));
+            } else if !self.holds(tie.at, tie.lpn)? {
+                self.damage.torn.push(self.segment_of(tie.at));
             }
         }
         self.ties = ties;
@@ -72,14 +75,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // Spec P3.
         copies.append(&mut self.doubtful);
         self.add_exposed(&mut copies, &others)?;
-        self.tied = self.segments_of(copies.iter().map(|copy| copy.at));
+        self.outcome.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         // Only the copies that count are copied. `tied` has the segments of all.
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         others.retain(|other| copies.binary_search_by_key(&other.lpn, |copy| copy.lpn).is_ok());
         others.retain(|other| self.place_of(other.lpn) != other.at);
-        self.passed_over.append(&mut others);
+        self.outcome.passed_over.append(&mut others);
         Ok(copies)
     }
 
@@ -90,10 +93,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     fn add_exposed(&mut self, copies: &mut Vec<Found>, ties: &[Found]) -> Result<(), MountError> {
         // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
         let table = self.alloc.table();
-        let is_superseded = |seg: Seg| (1..=self.unknown).contains(&self.lone_pages(seg, ties));
-        let is_unread =
-            |seg: Seg| self.alloc.log().doubts_sources() && (self.unsealed.contains(&seg) || is_superseded(seg));
-        let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && (table.erases(*seg) == u32::MAX || is_unread(*seg));
+        let is_superseded = |seg: Seg| (1..=self.damage.unknown).contains(&self.lone_pages(seg, ties));
+        let is_unread = |seg: Seg| {
+            self.alloc.log().doubts_sources() && (self.outcome.unsealed.contains(&seg) || is_superseded(seg))
+        };
+        let is_doubted = |seg: Seg| table.erases(seg) == u32::MAX || self.damage.torn.contains(&seg) || is_unread(seg);
+        let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && is_doubted(*seg);
         let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
             // Without that the header alone may have decayed, and a page that cannot be read may be lost.
@@ -110,7 +115,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// True if the summary of a segment could be read in this mount, and can no longer: what fades was cut.
     fn has_lost_summary(&mut self, seg: Seg) -> Result<bool, MountError> {
         // Spec P11.
-        let was_sealed = !self.unsealed.contains(&seg);
+        let was_sealed = !self.outcome.unsealed.contains(&seg);
         Ok(was_sealed && !self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?.sealed)
     }
 
@@ -137,7 +142,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let seg = self.segment_of(at);
         let mark = self.alloc.index().slots().page(seg, 0);
         // The mark says where its copies end. What lies behind them is padding, or was written later.
-        if !self.rescues.iter().any(|&(rescue, end)| rescue == seg && at.0 - mark.0 < end) {
+        if !self.segments.rescues.iter().any(|&(rescue, end)| rescue == seg && at.0 - mark.0 < end) {
             return Ok(false);
         }
         // With another erase count the segment has been erased since, and what it holds now is not older.
@@ -147,9 +152,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// Points the map away from pages in segments that are erased in part, if there is another copy, and drops the
     /// copies there. Returns these segments. To know it of one takes a read for each page, so needed ones are left out:
-    /// a mount would read more and more of them. Where a record is gone, what seems to be needed may not be; and that
-    /// record may be what makes a segment look as if it was being erased, so that no suspect copy takes the place of
-    /// one there.
+    /// a mount would read more and more of them. If a copy there cannot be read, one is looked at, too: what it is
+    /// needed for may be the page whose other copy has decayed. Where a record is gone, what seems to be needed may not
+    /// be; and that record may be what makes a segment look as if it was being erased, so that no suspect copy takes
+    /// the place of one there.
     fn leave_doomed(
         &mut self,
         ties: &mut Vec<Found>,
@@ -158,8 +164,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let mut doomed = Vec::new();
         for seg in self.segments_of(ties.iter().flat_map(|tie| [tie.at, self.place_of(tie.lpn)])) {
             // Spec P5.
-            let is_needed = !self.misses_copies && self.is_needed(seg, ties);
-            if !is_needed && self.alloc.log_mut().is_half_erased(seg)? {
+            let is_needed = !self.damage.misses_copies && self.is_needed(seg, ties);
+            let is_doomed = if is_needed {
+                self.damage.torn.contains(&seg) && self.alloc.log_mut().shows_erase(seg)?
+            } else {
+                self.alloc.log_mut().is_half_erased(seg)?
+            };
+            if is_doomed {
                 doomed.push(seg);
             }
         }
@@ -189,7 +200,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let others = ties.iter().filter(|tie| is_doomed(tie) && is_suspect(self.place_of(tie.lpn)));
         let others: Vec<Found> = others.copied().collect();
         ties.retain(|tie| !is_doomed(tie));
-        self.passed_over = others;
+        self.outcome.passed_over = others;
         Ok(doomed)
     }
 
@@ -223,19 +234,21 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         for seg in self.needed_segments(ties) {
             // Spec P5: such a segment is in doubt.
             let may_be_victim = self.may_be_victim(seg) || !self.holds_lone_page(seg, ties)?;
-            if !(may_be_victim && (self.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)) {
+            if !(may_be_victim && (self.damage.misses_copies || self.alloc.log_mut().is_half_erased(seg)?)) {
                 certain.push(seg);
             }
         }
         Ok(certain)
     }
 
-    /// True if something cannot be read in a segment that was not opened before this one, as far as that is known. That
-    /// may be the other copy of any page here, and nothing else there has to be of a page that is here.
+    /// True if a copy here cannot be read, or something in a segment that was not opened before this one, as far as
+    /// that is known. That may be the other copy of any page here, and nothing else there has to be of a page that is
+    /// here.
     fn may_be_victim(&self, seg: Seg) -> bool {
         let opened = |seg: Seg| self.alloc.table().opened(seg);
         // One that is still open has the greatest stamp here.
-        self.harmed.iter().any(|&other| other != seg && opened(other) >= opened(seg))
+        self.damage.torn.contains(&seg)
+            || self.damage.harmed.iter().any(|&other| other != seg && opened(other) >= opened(seg))
     }
 
     /// True if the first page in a segment without another copy in `ties` can be read.
@@ -265,9 +278,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// come victims of which a cut erase has left a part.
     fn vacate_segments(&mut self, mut ties: Vec<Found>) -> Result<(), MountError> {
         let others = self.segments_of(ties.iter().map(|tie| self.place_of(tie.lpn)));
-        for seg in core::mem::take(&mut self.open).into_iter().chain(others) {
+        for seg in core::mem::take(&mut self.segments.open).into_iter().chain(others) {
             let is_vacated = self.vacate(seg, &mut ties)?;
-            self.report.undone_segments += u32::from(is_vacated);
+            self.outcome.report.undone_segments += u32::from(is_vacated);
         }
         Ok(())
     }
