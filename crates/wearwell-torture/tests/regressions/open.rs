@@ -15,8 +15,8 @@ fn a_rescue_takes_what_shows_a_decay() {
          page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
          logical-pages=11 endurance=100000 seed=3964359694349310514",
         "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:54242 2:58619
-         4:1991 6:33941, write 8, cut 11:12335, mount, mount, decay 30159, mount, write 0, cut 1:10466, write 5, decay
-         6, decay 5, decay 6, mount, mount, mount, mount",
+         4:1991 6:33941, write 8, cut 11:12335, mount, mount, decay 30159, mount, write 0, cut 1:10466, write 5,
+         decay 6, decay 5, decay 6, mount, mount, mount, mount",
     );
 }
 
@@ -30,8 +30,8 @@ fn a_worn_device_has_no_empty_segment() {
         "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=21 dies=1 paired-pages=1 mixed-erases
          paged blocks-per-segment=1 cache-entries=40
          logical-pages=35 endurance=100000 seed=14744917649506699211",
-        "write 32+3 21 31 23 8 12 30 4 1 14 6 8 12 21 4 27 3 8 10 29 18 5 16 9 11 12 3 7 3 8 5 19 12 22 20 7 26 28 0 8
-         3 26 7 29 1 27 11 22 21 21 33 13 17 4, mount, write 3, cut 1:14062, write 13, fail 0:46794, cut 2:20715,
+        "write 32+3 21 31 23 8 12 30 4 1 14 6 8 12 21 4 27 3 8 10 29 18 5 16 9 11 12 3 7 3 8 5 19 12 22 20 7 26 28 0
+         8 3 26 7 29 1 27 11 22 21 21 33 13 17 4, mount, write 3, cut 1:14062, write 13, fail 0:46794, cut 2:20715,
          mount, fail 0:58283 2:57314 4:28360 6:14370 8:37435 10:50160, cut 13:125, mount, fail 0:2686, mount, cut
          7:8247, mount, cut 0:718, mount, cut 0:41908, mount, mount",
     );
@@ -78,25 +78,42 @@ fn a_chain_of_cuts_and_decays_of_shared_logs() {
          block blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
          logical-pages=27 endurance=100000 seed=10433098351413546000",
         "write 1+3, mount, write 4 0, cut 8:31922, mount, decay 0, cut 12:17202, mount, cut 4:42719, mount, cut
-         3:35731, mount, decay 5, cut 2:57117, mount, cut 18:60203, mount, fail 3:65155 6:35783 9:41249, cut 12:54676,
-         mount, fail 0:32261 3:241, cut 13:29396, mount, cut 11:5809, mount, decay 1 6, fail 1:26040 5:4178, mount,
-         decay 1, mount",
+         3:35731, mount, decay 5, cut 2:57117, mount, cut 18:60203, mount, fail 3:65155 6:35783 9:41249, cut
+         12:54676, mount, fail 0:32261 3:241, cut 13:29396, mount, cut 11:5809, mount, decay 1 6, fail 1:26040
+         5:4178, mount, decay 1, mount",
     );
 }
 
-/// Page mapping, near `a_victim_seems_to_be_open`: one cut and six failures. The only page without a copy that is
-/// certain to last is a trusted one, and no page is suspect. So there is nothing to rescue, and the segment with its
-/// other copy is erased to make room for it. That fails, and what is left in the victim seems to have lost pages.
+/// Page mapping: a victim looks whole, a page of it decayed in the segment that it was copied to, and the slot behind
+/// that, in which a program failed, reads as erased. So a cut seems to have hit the slot that decayed, nothing is in
+/// doubt (SPEC P5), and another page counts in the victim and fades.
 #[test]
-#[ignore = "open: a page that was never written is an error"]
-fn room_for_a_trusted_page_takes_its_other_copy() {
+#[ignore = "open: a flushed page is unreadable"]
+fn a_failed_program_hides_that_a_copy_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39
+         27 47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42
+         9 16 29 31 23 51 13 31 50 18, fail 0:62299 2:3577, mount, mount, fail 3:1851, cut 8:40109, write 59, decay
+         1, mount",
+    );
+}
+
+/// Page mapping: three cuts and four failures. No segment is free, and the only empty one holds the other copy of a
+/// page that is not certain to last where it counts. Both segments look whole. So nothing is erased, and the device
+/// takes no writes, though 21 segments are good and 21 are needed. Nothing is lost.
+#[test]
+#[ignore = "open: writes are refused"]
+fn no_room_without_the_other_copy() {
     assert_holds(
         "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
          page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
          logical-pages=63 endurance=100000 seed=14039662212041432986",
-        "write 8 57 54 38 24 55 45 53 37 45 11 24 46 10 0 6 1 15 32 34 31 37 47 32 57 45 17 39 47 47 4 45 35 48 59
-         21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 40 23 2 42 9 16 29 31 23 51 13 31
-         50 18, fail 0:62299 2:34140, mount, fail 3:16933, cut 7:15259, write 22, fail 0:32029 5:33673 8:12764,
-         mount, mount",
+        "write 8 54 38 53 38 37 45 11 24 46 10 0 6 1 15 31 37 47 32 57 45 17 39 53 41 39 27 47 47 4 45 35 48 59 21 48
+         48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16 29 31 23 51 13 31 50
+         18, fail 0:6431 2:34140, mount, mount, fail 3:50929, cut 7:38058, write 59, cut 0:42680, mount, fail
+         0:48558, cut 11:11193, mount, mount",
     );
 }

@@ -65,3 +65,33 @@ fn a_page_decays_beside_two_copies_in_erasure() {
          mount, mount",
     );
 }
+
+/// One cut and six failures. The only page without a copy that was certain to last was a trusted one, and no page was
+/// suspect. So there was nothing to rescue, and the segment with its other copy was erased to make room for it. That
+/// failed, and what was left in the victim seemed to have lost pages.
+#[test]
+fn room_for_a_trusted_page_takes_its_other_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 37 45 11 24 46 10 0 6 1 15 32 34 31 37 47 32 57 45 17 39 47 47 4 45 35 48 59
+         21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 40 23 2 42 9 16 29 31 23 51 13 31
+         50 18, fail 0:62299 2:34140, mount, fail 3:16933, cut 7:15259, write 22, fail 0:32029 5:33673 8:12764,
+         mount, mount",
+    );
+}
+
+/// The same behind two cuts: a rescue had failed before, and the page was zeros.
+#[test]
+fn a_rescue_fails_and_the_other_copy_is_erased() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 34 20 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 47 32 57 45 17 39 53 41 39 27 47 47 4 45 35 48 59 21 48
+         48 36 15 0 51 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 56 40 23 2 42 9 16 29 31 23 51 13 31 50 18,
+         fail 0:33252 2:62139, mount, fail 0:23253 5:52709, cut 9:38749, write 24, cut 0:21461, mount, fail 4:50187
+         6:24526, mount, mount",
+    );
+}

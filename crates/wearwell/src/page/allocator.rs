@@ -89,7 +89,8 @@ pub(super) struct Allocator<L, P, M, V: VictimChoice, W: PlaceChoice> {
     spread: EraseSpread,
     /// The wear policy wants the data of the least worn segment moved.
     is_wear_due: bool,
-    /// A program or an erase has failed since the mount. It may have cost slots that were counted on.
+    /// A program or an erase has failed since the mount, or the mount has found that something decayed. It may have
+    /// cost slots that were counted on.
     has_failed: bool,
     /// The error of every write and discard, if the device takes no more. This is so if a segment failed that the next
     /// mount may believe, with its stale copies; or if there is no place for copies of pages that a power cut may have
@@ -246,13 +247,18 @@ impl<L: Log, P, M, V: VictimChoice, W: PlaceChoice> Allocator<L, P, M, V, W> {
         self.has_unmarked
     }
 
-    /// True if slots may be gone that were counted on: something has failed, or the device is worn out.
+    /// Something has decayed, and what that takes may be segments that are held back.
+    pub(super) fn note_damage(&mut self) {
+        self.has_failed = true;
+    }
+
+    /// True if slots may be gone that were counted on: something has failed or decayed, or the device is worn out.
     pub(super) fn may_lack_slots(&self) -> bool {
         self.has_failed || self.lacks_segments()
     }
 
     /// True if fewer segments are good than the device needs.
-    pub(super) fn lacks_segments(&self) -> bool {
+    fn lacks_segments(&self) -> bool {
         self.table().sound() < self.rules.needed_segments
     }
 

@@ -123,6 +123,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         let cleaner = &mut self.cleaner;
         lost.iter().for_each(|&part| cleaner.discards_mut().mark_dirty(part));
+        cleaner.alloc_mut().note_damage();
         // Parts take slots like pages of the host's, so the cleaner makes room first.
         unless_worn_out(cleaner.make_room().and_then(|()| cleaner.settle()))
     }

@@ -32,7 +32,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         }
         // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
         let alloc = self.cleaner.alloc_mut();
-        if alloc.free().total() == 0 && alloc.lacks_segments() {
+        if alloc.free().total() == 0 {
             alloc.refuse_writes(alloc.worn_out());
             return Ok(false);
         }
