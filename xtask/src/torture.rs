@@ -45,7 +45,7 @@ fn program(workspace: &Workspace) -> Result<Command, TaskError> {
 /// fresh ones, the first of which is printed. In some modes fresh seeds may still find a failure, so they cannot decide
 /// whether a change may land.
 pub(crate) fn run_short(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(program(workspace)?.args(["--seed", "424200", "--seeds", "120"]))?;
+    process::run(program(workspace)?.args(["--seed", "424200", "--seeds", "60"]))?;
     let fresh = Torture { seed: None, modes: HOLDING.map(str::to_owned).to_vec(), seconds: Torture::SECONDS };
     run(workspace, &fresh)
 }
