@@ -21,6 +21,7 @@ pub mod medium;
 pub mod mode;
 pub mod model;
 pub mod nand;
+pub mod near;
 pub mod nor;
 pub mod run;
 pub mod session;
@@ -44,6 +45,12 @@ pub fn torture_as(mode: &Mode, seed: u64, break_it: impl Fn(Setup) -> Rig) -> (R
     // Each mode has its own devices.
     let salt = mode.name.bytes().fold(0_u64, |salt, byte| salt.wrapping_mul(31).wrapping_add(byte.into()));
     let mut rng = fastrand::Rng::with_seed(seed ^ salt << 32);
+    if mode.near_kept {
+        let (setup, steps) = near::draw(&mut rng, mode);
+        let rig = break_it(setup);
+        let record = run::run(&rig, &mut run::Replay(steps.iter()));
+        return (rig, record);
+    }
     let mut tally = Tally::default();
     let mut left = mode.short_histories;
     loop {

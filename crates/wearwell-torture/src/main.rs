@@ -6,7 +6,7 @@ use std::thread;
 
 use clap::Parser;
 
-use wearwell_torture::mode::{self, MODES, Mode};
+use wearwell_torture::mode::{self, MODES, Mode, NEAR};
 use wearwell_torture::run::Rig;
 use wearwell_torture::session::{Length, Session};
 
@@ -18,13 +18,13 @@ struct Args {
     /// So many threads; without it, one for each core
     #[arg(long)]
     jobs: Option<usize>,
-    /// The modes; without any, all
+    /// The modes; without any, all but those whose names begin with `near`
     #[arg(value_parser = mode_named)]
     modes: Vec<&'static Mode>,
 }
 
 fn mode_named(name: &str) -> Result<&'static Mode, String> {
-    let names = || MODES.iter().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
+    let names = || MODES.iter().chain(NEAR).map(|mode| mode.name).collect::<Vec<_>>().join(", ");
     mode::named(name).ok_or_else(|| format!("no such mode; there are {}", names()))
 }
 

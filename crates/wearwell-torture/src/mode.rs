@@ -141,6 +141,8 @@ pub struct Mode {
     pub short_histories: u32,
     /// Short histories begin on a full device whose pages were written again and again.
     pub worn_in: bool,
+    /// A seed is a change of a history that is kept, and nothing else of the mode but its targets counts.
+    pub near_kept: bool,
 }
 
 /// The mildest chip that keeps the contract.
@@ -165,6 +167,7 @@ pub const PLAIN: Mode = Mode {
     temper: MILD,
     short_histories: 0,
     worn_in: false,
+    near_kept: false,
 };
 
 const LOG_BLOCK: &[Target] = &[Target::Block("log-block")];
@@ -289,7 +292,15 @@ pub const MODES: &[Mode] = &[
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
 ];
 
+/// Modes that change histories which are kept ([`near`](crate::near)). They run only if they are named: what they find
+/// is more than what fresh devices show, and no test run could hold to it.
+pub const NEAR: &[Mode] = &[
+    Mode { name: "near-page", targets: &[Target::Page], near_kept: true, ..PLAIN },
+    Mode { name: "near-paged", targets: &[Target::Paged], near_kept: true, ..PLAIN },
+    Mode { name: "near-block", targets: ALL_BLOCKS, near_kept: true, ..PLAIN },
+];
+
 /// The mode of that name.
 pub fn named(name: &str) -> Option<&'static Mode> {
-    MODES.iter().find(|mode| mode.name == name)
+    MODES.iter().chain(NEAR).find(|mode| mode.name == name)
 }
