@@ -510,3 +510,17 @@ fn no_slot_for_the_record_of_a_loss() {
          write 16, decay 6, cut 4:14781, write 61, mount",
     );
 }
+
+/// The same behind another cut. The other copy of a page lay in the only empty segment, and a mount that erased nothing
+/// for that was read-only for good, though nothing had failed.
+#[test]
+fn no_free_segment_where_nothing_has_failed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=27 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/random/single/dynamic/at-once
+         logical-pages=65 endurance=100000 seed=5778034263424399593",
+        "write 4 5 6 7 8 9 10 11 12 13 14 15 41 42 43 44 45 46 47 48 53 54 55 56 19 31 28 26 64 60 57 50 24 2 25 4 28
+         20 32 59 18 11 43 30 54 2 28 49 39 33 34 3 1 27 0 64 16 23 63 62 26 48 32 52 10 41 45 39, decay 9, mount,
+         write 16, decay 6, cut 4:14781, mount, cut 5:14960, mount, mount",
+    );
+}

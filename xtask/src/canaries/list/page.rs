@@ -467,10 +467,10 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "worn-copies",
         rule: "P17",
-        broken: "a device without a free segment erases copies of uncertain pages",
+        broken: "a device with bad segments and no free one erases copies of uncertain pages",
         file: "crates/wearwell/src/page/mount/reclaiming.rs",
-        from: "if alloc.free().total() == 0 {",
-        to: "if !BROKEN && alloc.free().total() == 0 {",
+        from: "if alloc.free().total() == 0 && alloc",
+        to: "if !BROKEN && alloc.free().total() == 0 && alloc",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("copies_are_kept_where_failures")),
     },
