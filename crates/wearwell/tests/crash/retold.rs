@@ -272,6 +272,7 @@ fn page_mapping() {
 #[test]
 fn page_mapping_with_little_room() {
     tell_all(include_str!("../../../wearwell-torture/tests/regressions/page_room.rs"), 6);
+    tell_all(include_str!("../../../wearwell-torture/tests/regressions/page_worn.rs"), 6);
 }
 
 #[test]
