@@ -95,3 +95,32 @@ fn a_rescue_fails_and_the_other_copy_is_erased() {
          6:24526, mount, mount",
     );
 }
+
+/// Three cuts and four failures. The only empty segment held the other copy of a page that was not certain to last
+/// where it counted. A mount that erased nothing for that took no writes, though it had the segments that are needed.
+#[test]
+fn no_room_without_the_other_copy() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 54 38 53 38 37 45 11 24 46 10 0 6 1 15 31 37 47 32 57 45 17 39 53 41 39 27 47 47 4 45 35 48 59 21 48
+         48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9 16 29 31 23 51 13 31 50
+         18, fail 0:6431 2:34140, mount, mount, fail 3:50929, cut 7:38058, write 59, cut 0:42680, mount, fail
+         0:48558, cut 11:11193, mount, mount",
+    );
+}
+
+/// A rescue whose padding failed had left all of its copies, and the next attempt took them for copies that last.
+#[test]
+fn copies_of_a_rescue_that_was_given_up() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
+         logical-pages=63 endurance=100000 seed=14039662212041432986",
+        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
+         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
+         16 29 31 23 51 13 31 50 18, fail 0:41768 2:45119, mount, mount, fail 3:9440, cut 7:48807, write 59, fail
+         0:34302 7:28599, mount",
+    );
+}

@@ -147,10 +147,10 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "torn-victim",
         rule: "P5",
-        broken: "nobody looks at a segment that seems to be needed, though a copy in it cannot be read",
+        broken: "a copy that cannot be read says nothing of a segment that seems to be needed",
         file: "crates/wearwell/src/page/mount/ties.rs",
-        from: "self.damage.torn.contains(&seg) && self.alloc",
-        to: "!BROKEN && self.damage.torn.contains(&seg) && self.alloc",
+        from: "self.damage.torn.push(self.segment_of(current));",
+        to: "self.damage.torn.extend((!BROKEN).then_some(self.segment_of(current)));",
         crash: missed(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_decays_beside_two_copies_in_erasure")),
     },
@@ -292,7 +292,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "let has_failed = ",
         to: "let has_failed = !BROKEN && ",
         crash: missed(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: caught(Run::Kept("a_rescue_whose_padding_fails")),
+        torture: caught(Run::Kept("copies_of_a_rescue_that_was_given_up")),
     },
     Canary {
         name: "last-segment",
@@ -467,7 +467,7 @@ pub(super) const PAGE: &[Canary] = &[
     Canary {
         name: "worn-copies",
         rule: "P17",
-        broken: "a device with bad segments and no free one erases copies of uncertain pages",
+        broken: "a device with no free segment, behind a failure, erases copies of uncertain pages",
         file: "crates/wearwell/src/page/mount/reclaiming.rs",
         from: "if alloc.free().total() == 0 && alloc",
         to: "if !BROKEN && alloc.free().total() == 0 && alloc",

@@ -31,9 +31,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(false);
         }
         // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
-        // Where nothing has failed so far, that is less likely than a device that takes no writes for good.
+        // Where nothing has failed in this mount, it goes on: a device would take no writes for good.
         let alloc = self.cleaner.alloc_mut();
-        if alloc.free().total() == 0 && alloc.table().sound() < alloc.table().count() {
+        if alloc.free().total() == 0 && alloc.may_lack_slots() {
             alloc.refuse_writes(alloc.worn_out());
             return Ok(false);
         }
