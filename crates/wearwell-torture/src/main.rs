@@ -6,7 +6,7 @@ use std::thread;
 
 use clap::Parser;
 
-use wearwell_torture::mode::{self, MODES, Mode, NEAR};
+use wearwell_torture::mode::{self, MODES, Mode};
 use wearwell_torture::run::Rig;
 use wearwell_torture::session::{Length, Session};
 
@@ -24,7 +24,7 @@ struct Args {
 }
 
 fn mode_named(name: &str) -> Result<&'static Mode, String> {
-    let names = || MODES.iter().chain(NEAR).map(|mode| mode.name).collect::<Vec<_>>().join(", ");
+    let names = || mode::all().map(|mode| mode.name).collect::<Vec<_>>().join(", ");
     mode::named(name).ok_or_else(|| format!("no such mode; there are {}", names()))
 }
 

@@ -300,7 +300,12 @@ pub const NEAR: &[Mode] = &[
     Mode { name: "near-block", targets: ALL_BLOCKS, near_kept: true, ..PLAIN },
 ];
 
+/// Every mode that can be named.
+pub fn all() -> impl Iterator<Item = &'static Mode> {
+    MODES.iter().chain(NEAR)
+}
+
 /// The mode of that name.
 pub fn named(name: &str) -> Option<&'static Mode> {
-    MODES.iter().chain(NEAR).find(|mode| mode.name == name)
+    all().find(|mode| mode.name == name)
 }

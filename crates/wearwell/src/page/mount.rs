@@ -127,7 +127,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             trusted.retain(|page| suspects.iter().all(|s| s.at != page.at));
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
-            let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, trusted.clone());
+            let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, &trusted);
             *uncertain = rescue.affordable(&trusted, suspects)?;
             let is_affordable = !uncertain.is_empty();
             // What the rescue empties is erased at once, because it may have taken the last free segment.
@@ -143,8 +143,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // Without a segment for all, only what a cut may have hit is copied. That may erase other copies of the
             // rest, so these are read before.
             if !trusted.is_empty() && (!is_affordable || is_worn_out(&ended)) {
-                is_keeping = self.keep_trusted(trusted.clone(), passed_over)?;
-                ended = self.rescue_trusting(suspects, merged, take(tied), [unsealed, gaps], trusted, faded);
+                is_keeping = self.keep_trusted(&trusted, passed_over)?;
+                ended = self.rescue_trusting(suspects, merged, take(tied), [unsealed, gaps], &trusted, faded);
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {

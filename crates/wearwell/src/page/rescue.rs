@@ -82,7 +82,7 @@ pub(super) struct Rescue<'a, L, P, V: VictimChoice, W: PlaceChoice> {
     /// Segments whose account is incomplete. Its marks say so: behind a rescue of their pages nothing else does.
     incomplete: &'a [Seg],
     /// The uncertain pages, whether there is room for copies of them or not.
-    uncertain: Vec<Found>,
+    uncertain: &'a [Found],
 }
 
 impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, W> {
@@ -92,7 +92,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         tied: Vec<Seg>,
         unsealed: &'a [Seg],
         incomplete: &'a [Seg],
-        uncertain: Vec<Found>,
+        uncertain: &'a [Found],
     ) -> Self {
         assert!(discards.dirty_parts() == 0, "a mount has discarded nothing");
         Self { alloc, discards, tied, unsealed, incomplete, uncertain }

@@ -15,13 +15,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// them. They are read before anything is erased, and their segments are to be emptied. `others` has their other
     /// places, which are erased last: if the power is cut, what is in memory is gone. False if there is nothing to
     /// move.
-    pub(super) fn keep_trusted(&mut self, mut trusted: Vec<Found>, others: &[Found]) -> Result<bool, MountError> {
+    pub(super) fn keep_trusted(&mut self, trusted: &[Found], others: &[Found]) -> Result<bool, MountError> {
         // On NOR a block whose erase had begun has no header, so no copy is uncertain there.
         if L::DISCARDS != Discards::Logged {
             return Ok(false);
         }
         let index = self.cleaner.alloc().index();
-        trusted.retain(|page| index.place_of(page.lpn) == page.at);
+        let trusted: Vec<&Found> = trusted.iter().filter(|page| index.place_of(page.lpn) == page.at).collect();
         let others: Vec<&Found> =
             others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
         for other in &others {
@@ -31,7 +31,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             return Ok(false);
         }
         // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
-        // Where nothing has failed in this mount, it goes on: a device would take no writes for good.
+        // Where nothing has failed in this mount, it goes on, or a device with enough segments might never take a
+        // write.
         let alloc = self.cleaner.alloc_mut();
         if alloc.free().total() == 0 && alloc.may_lack_slots() {
             alloc.refuse_writes(alloc.worn_out());
@@ -40,7 +41,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // A segment that is erased may hold other pages at these places.
         self.cleaner.alloc_mut().log_mut().doubt_sources();
         // Spec P11.
-        for page in &trusted {
+        for page in trusted {
             self.keep_page(page, &others)?;
             let seg = self.cleaner.alloc().index().slots().segment_of(page.at);
             if self.cleaner.alloc().table().is_candidate(seg) {
@@ -57,7 +58,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         merged: Vec<RescuePage>,
         tied: Vec<Seg>,
         [unsealed, incomplete]: [&[Seg]; 2],
-        uncertain: Vec<Found>,
+        uncertain: &[Found],
         faded: &mut Vec<Ppn>,
     ) -> Result<u32, MountError> {
         let (alloc, discards) = self.cleaner.parts_mut();
