@@ -37,6 +37,24 @@ fn decay_of_a_header() {
     );
 }
 
+/// Reads ask for a refresh, and mounts are cut. A mount that read each copy of a page of which there were two came to
+/// a device that took no writes.
+#[test]
+fn refreshes_in_mounts_of_a_full_device() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=64 pages-per-block=6 blocks=14 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:4:5/lfs/separate-cleaning/none/at-once aware checkpoint
+         logical-pages=31 endurance=100 seed=14598275787739489458",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 2 4, cut 1:47188,
+         write 5, mount, cut 5:28058, write 0, mount, cut 5:41872, clean 10, mount, cut 3:61346, write 2, mount, cut
+         3:25486, write 0, mount, mount, cut 4:15438, write 0, mount, write 3 0, cut 4:8008, write 5, mount, cut
+         2:35084, write 4, refresh 31 62, mount, part 1+8, cut 1:19012, write 1, refresh 50, mount, cut 6:39864,
+         write 5, cut 0:55523, mount, mount, cut 4:299, write 2, cut 0:47956, mount, refresh 134, mount, cut 4:32775,
+         write 4, mount, cut 3:35881, write 0, refresh 150, mount, cut 3:3863, write 4, refresh 102, mount, cut
+         5:39306, write 4, mount, cut 5:50755, part 7+6@1, mount, write 4",
+    );
+}
+
 /// All headers decay, and what can still be read lies behind pages that a cut erase of a stripe has emptied. The chip
 /// was called foreign.
 #[test]

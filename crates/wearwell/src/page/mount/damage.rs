@@ -35,7 +35,7 @@ pub(super) struct Damage {
     pub(super) misses_copies: bool,
     /// Segments with a slot that cannot be read, whatever it was.
     pub(super) harmed: Vec<Seg>,
-    /// Segments with a copy that cannot be read, of a page that has another one.
+    /// Segments with a copy that cannot be read, of a page that has another one, and that was found first.
     pub(super) torn: Vec<Seg>,
     /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
     pub(super) unknown: usize,

@@ -30,18 +30,12 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 self.alloc.index_mut().repoint(tie.lpn, tie.at);
                 // The unreadable copy stays a tie. Without it the page would seem to be alone in its segment.
                 tie.at = current;
-                self.note_torn(current)?;
-            } else if !self.holds(tie.at, tie.lpn)? {
-                self.note_torn(tie.at)?;
+                let torn = self.segment_of(current);
+                note(&mut self.damage.torn, torn)?;
             }
         }
         self.ties = ties;
         Ok(())
-    }
-
-    fn note_torn(&mut self, at: Ppn) -> Result<(), MountError> {
-        let seg = self.segment_of(at);
-        note(&mut self.damage.torn, seg)
     }
 
     /// Decides between copies with equal numbers. Returns the pages without a copy that is certain to last.
