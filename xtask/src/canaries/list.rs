@@ -1,6 +1,7 @@
 //! The canaries: changes of the engine's source that take out one rule of a mount, and what notices.
 
 mod block;
+mod nor;
 mod page;
 mod paged;
 
@@ -80,7 +81,7 @@ const fn missed(run: Run) -> Evidence {
 
 /// All of them, by engine.
 pub(crate) fn all() -> impl Iterator<Item = &'static Canary> {
-    page::PAGE.iter().chain(paged::PAGED).chain(block::BLOCK)
+    page::PAGE.iter().chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
 }
 
 #[cfg(test)]

@@ -100,20 +100,3 @@ fn a_failed_program_hides_that_a_copy_decayed() {
          1, mount",
     );
 }
-
-/// Page mapping: one cut and seven failures. No page is suspect, and the only one without a copy that is certain to
-/// last is trusted. Nothing has failed in this mount, so the segment with its other copy is erased to make room for it.
-/// That fails, and what is left in the victim seems to have lost pages.
-#[test]
-#[ignore = "open: a page that was never written is an error"]
-fn the_erase_that_makes_room_fails() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
-         logical-pages=63 endurance=100000 seed=14039662212041432986",
-        "write 8 57 54 38 24 55 45 53 37 45 11 24 46 10 0 6 1 15 32 34 31 37 47 32 57 45 17 39 47 47 4 45 35 48 59 21
-         48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 40 23 2 42 9 16 29 31 23 51 13 31 50
-         18, fail 0:57053 2:8012, mount, fail 3:16933, cut 7:15259, write 22, fail 0:32029 5:43687, mount, fail
-         0:15375, mount, mount",
-    );
-}

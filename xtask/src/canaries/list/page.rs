@@ -1,4 +1,4 @@
-//! Page mapping: records on NAND and NOR.
+//! Page mapping: records on NAND.
 
 use super::{Canary, Run, caught, missed};
 
@@ -466,13 +466,23 @@ pub(super) const PAGE: &[Canary] = &[
     },
     Canary {
         name: "worn-copies",
-        rule: "P17",
-        broken: "a device with no free segment, behind a failure, erases copies of uncertain pages",
-        file: "crates/wearwell/src/page/mount/reclaiming.rs",
-        from: "if alloc.free().total() == 0 && alloc",
-        to: "if !BROKEN && alloc.free().total() == 0 && alloc",
+        rule: "P11",
+        broken: "to make room behind a failure, the last other copy of a page that may fade is erased",
+        file: "crates/wearwell/src/page/cleaner/keeping.rs",
+        from: "|| self.alloc.may_lack_slots()",
+        to: "|| !BROKEN && self.alloc.may_lack_slots()",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("copies_are_kept_where_failures")),
+    },
+    Canary {
+        name: "better-copies",
+        rule: "P11",
+        broken: "to make room, the last other copy of a page in a segment that is erased in part is erased",
+        file: "crates/wearwell/src/page/cleaner/keeping.rs",
+        from: "(spare.is_better ||",
+        to: "(!BROKEN && spare.is_better ||",
+        crash: missed(Run::Crash("retold::page_mapping")),
+        torture: caught(Run::Kept("the_erase_that_makes_room")),
     },
     Canary {
         name: "only-header",
@@ -493,26 +503,6 @@ pub(super) const PAGE: &[Canary] = &[
         to: "&& (BROKEN || table.valid(seg) > 0 && !is_doubted(seg)));",
         crash: caught(Run::Crash("retold::page_mapping")),
         torture: caught(Run::Kept("a_second_header_may_fade")),
-    },
-    Canary {
-        name: "nor-pre-valid",
-        rule: "O5",
-        broken: "an entry counts before it is pre-valid",
-        file: "crates/wearwell/src/page/log/nor_bytes.rs",
-        from: "if !has_flag(bytes, flag::PRE_VALID) ||",
-        to: "if !BROKEN && !has_flag(bytes, flag::PRE_VALID) ||",
-        crash: caught(Run::Crash("nor_storms")),
-        torture: caught(Run::Seeds(&["nor"], 20)),
-    },
-    Canary {
-        name: "continued",
-        rule: "O6",
-        broken: "one block of a class is continued, and no other",
-        file: "crates/wearwell/src/page/allocator.rs",
-        from: ".or_else(|| self.continue_another())",
-        to: ".or_else(|| if BROKEN { None } else { self.continue_another() })",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_block_found_open_is_the_only_room")),
     },
     Canary {
         name: "gone-copy",
@@ -553,36 +543,6 @@ pub(super) const PAGE: &[Canary] = &[
         to: "found.rescue_end + u32::from(!BROKEN && found",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_without_the_tag_page")),
-    },
-    Canary {
-        name: "nor-begun",
-        rule: "O6",
-        broken: "a slot that was begun is passed over",
-        file: "crates/wearwell/src/page/log/nor.rs",
-        from: "if is_begun {",
-        to: "if is_begun && !BROKEN {",
-        crash: caught(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: caught(Run::Kept("nine_cut_mounts_on_nor")),
-    },
-    Canary {
-        name: "nor-in-the-way",
-        rule: "O6",
-        broken: "a slot that was begun takes any copy",
-        file: "crates/wearwell/src/page/log/nor.rs",
-        from: "Ok(!fits)",
-        to: "Ok(!fits && !BROKEN)",
-        crash: caught(Run::Crash("nor")),
-        torture: caught(Run::Seeds(&["nor"], 100)),
-    },
-    Canary {
-        name: "nor-flags",
-        rule: "O8",
-        broken: "after a mount flags stay as a cut has left them",
-        file: "crates/wearwell/src/page/mount.rs",
-        from: "        self.confirm_winners()?;\n",
-        to: "        if !BROKEN { self.confirm_winners()?; }\n",
-        crash: caught(Run::Crash("nor_storms")),
-        torture: caught(Run::Seeds(&["nor"], 20)),
     },
     Canary {
         name: "any-kind",

@@ -51,7 +51,8 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         if taken.is_some() || self.alloc.free().total() > 0 {
             return taken;
         }
-        self.alloc.pool_mut().take_empty_but(kept)
+        let needed: Vec<Seg> = self.needed_spares().chain(kept.iter().copied()).collect();
+        self.alloc.pool_mut().take_empty_but(&needed)
     }
 
     /// Erases one of the empty segments and waits for it. False if there is none.

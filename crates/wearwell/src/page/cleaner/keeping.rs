@@ -19,6 +19,8 @@ pub(super) struct Spare {
     of: Ppn,
     at: Ppn,
     erases: [u32; 2],
+    /// The segment of the page is erased in part, so that this copy is more likely to last.
+    is_better: bool,
 }
 
 /// A page that may fade on flash, in memory.
@@ -47,6 +49,22 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         self.spares.iter().map(|spare| slots.segment_of(spare.at))
     }
 
+    /// The segments with the last other copy of a page that may be needed: it is more likely to last, or a failure may
+    /// take the place of what is erased to make room.
+    pub(super) fn needed_spares(&self) -> impl Iterator<Item = Seg> + '_ {
+        // Spec P11.
+        let segment_of = |at: Ppn| self.alloc.index().slots().segment_of(at);
+        let is_needed = move |spare: &&Spare| {
+            let (seg, mut copies) = (segment_of(spare.at), self.spares_of(spare.lpn, spare.of));
+            // Without a page in its segment, it lies elsewhere by now.
+            let counts = spare.erases == self.erases_of(spare.of, spare.at)
+                && self.alloc.table().valid(segment_of(spare.of)) > 0;
+            copies.retain(|&at| segment_of(at) != seg);
+            counts && copies.is_empty() && (spare.is_better || self.alloc.may_lack_slots())
+        };
+        self.spares.iter().filter(is_needed).map(move |spare| segment_of(spare.at))
+    }
+
     /// Keeps a page in memory, if there is memory for it. Without it the page is only moved.
     pub(in crate::page) fn keep(&mut self, lpn: Lpn, seq: u64, page: &[u8]) {
         let mut data = Vec::new();
@@ -68,11 +86,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, FlatMap, V, W> {
-    /// Notes another copy of a page.
-    pub(in crate::page) fn note_spare(&mut self, other: &Found) -> Result<(), MountError> {
+    /// Notes another copy of a page, which is better if the page lies in one of the `torn` segments.
+    pub(in crate::page) fn note_spare(&mut self, other: &Found, torn: &[Seg]) -> Result<(), MountError> {
         let &Found { lpn, at, .. } = other;
         let of = self.alloc.index().place_of(lpn);
+        let is_better = torn.contains(&self.alloc.index().slots().segment_of(of));
         let erases = self.erases_of(of, at);
-        note(&mut self.spares, Spare { lpn, of, at, erases })
+        note(&mut self.spares, Spare { lpn, of, at, erases, is_better })
     }
 }

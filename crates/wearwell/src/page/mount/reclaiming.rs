@@ -13,8 +13,8 @@ use crate::place::PlaceChoice;
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
     /// Takes care of the `trusted` pages that still count where they may fade, since there was no room for copies of
     /// them. They are read before anything is erased, and their segments are to be emptied. `others` has their other
-    /// places, which are erased last: if the power is cut, what is in memory is gone. False if there is nothing to
-    /// move.
+    /// places, which are erased last, or not at all: if the power is cut, what is in memory is gone. False if there is
+    /// nothing to move.
     pub(super) fn keep_trusted(&mut self, trusted: &[Found], others: &[Found]) -> Result<bool, MountError> {
         // On NOR a block whose erase had begun has no header, so no copy is uncertain there.
         if L::DISCARDS != Discards::Logged {
@@ -24,18 +24,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let trusted: Vec<&Found> = trusted.iter().filter(|page| index.place_of(page.lpn) == page.at).collect();
         let others: Vec<&Found> =
             others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
+        let torn = self.torn_segments(&trusted)?;
         for other in &others {
-            self.cleaner.note_spare(other)?;
+            if self.cleaner.alloc_mut().log_mut().holds(other.at, other.lpn, &mut self.scratch)? {
+                self.cleaner.note_spare(other, &torn)?;
+            }
         }
-        if others.is_empty() || self.cleaner.alloc().writable().is_err() {
-            return Ok(false);
-        }
-        // Spec P17. What would be erased for them may hold the copies that last, and a failure could take its place.
-        // Where nothing has failed in this mount, it goes on, or a device with enough segments might never take a
-        // write.
-        let alloc = self.cleaner.alloc_mut();
-        if alloc.free().total() == 0 && alloc.may_lack_slots() {
-            alloc.refuse_writes(alloc.worn_out());
+        if others.is_empty() {
             return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
@@ -51,7 +46,22 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(true)
     }
 
-    /// Rescues the suspect pages, and trusts the uncertain ones; unless nothing may be written (Spec P17).
+    /// The segments of these pages that are erased in part.
+    fn torn_segments(&mut self, pages: &[&Found]) -> Result<Vec<Seg>, MountError> {
+        let slots = self.cleaner.alloc().index().slots();
+        let mut segments: Vec<Seg> = pages.iter().map(|page| slots.segment_of(page.at)).collect();
+        segments.sort_unstable();
+        segments.dedup();
+        let mut torn = Vec::new();
+        for seg in segments {
+            if self.cleaner.alloc_mut().log_mut().is_half_erased(seg)? {
+                torn.push(seg);
+            }
+        }
+        Ok(torn)
+    }
+
+    /// Rescues the suspect pages, and trusts the uncertain ones.
     pub(super) fn rescue_trusting(
         &mut self,
         suspects: &[Found],
@@ -62,7 +72,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         faded: &mut Vec<Ppn>,
     ) -> Result<u32, MountError> {
         let (alloc, discards) = self.cleaner.parts_mut();
-        alloc.writable()?;
         Rescue::new(alloc, discards, tied, unsealed, incomplete, uncertain).run(suspects, merged, faded)
     }
 

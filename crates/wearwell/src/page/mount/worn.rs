@@ -29,7 +29,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let served = |page: &Found| suspects.iter().find(|s| s.lpn == page.lpn && s.at == index.place_of(page.lpn));
         let is_other = |page: &&Found| served(page).is_some_and(|s| s.seq == page.seq && s.at != page.at);
         let others: Vec<&Found> = suspects.iter().chain(passed_over).filter(is_other).collect();
-        others.into_iter().try_for_each(|other| cleaner.note_spare(other))?;
+        others.into_iter().try_for_each(|other| cleaner.note_spare(other, &[]))?;
         if suspects.iter().any(|suspect| cleaner.alloc().index().place_of(suspect.lpn) == suspect.at) {
             find_faded(cleaner.alloc_mut(), scratch, suspects, faded)?;
             cleaner.alloc_mut().refuse_writes(worn_out);
