@@ -142,6 +142,19 @@ fn pages_that_an_erase_has_taken_are_no_holes() {
     );
 }
 
+/// The same device. Behind four mounts that were cut, the only block that is older than what stays is a data block whose
+/// commit an erase has taken. Unless its logical block is merged twice, a flushed page is lost (SPEC B13.3).
+#[test]
+fn a_block_without_its_commit_is_older_than_what_stays() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=24 dies=2 paired-pages=1 mixed-erases block
+         blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=27 endurance=100000 seed=10433098351413546000",
+        "write 1+3, mount, write 4 0, cut 8:47907, mount, cut 10:24920, mount, cut 0:47224, mount, cut 4:32933, mount,
+         mount",
+    );
+}
+
 /// A page that no flush had followed was hit by a cut, and so were a merge of it and the erase of that merge. Behind 22
 /// mounts in a row that were cut, the page faded; then the first page of what was left of the merge counted as certain,
 /// and faded as well: an error.
@@ -469,6 +482,18 @@ fn a_whole_group_beside_a_commit_that_has_faded() {
          fading-pairs block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5
          wear=dynamic reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
         "write 2, mount, cut 4:1769, mount, decay 2, mount",
+    );
+}
+
+/// The same behind a write of two pages. If the commit with the whole group counted, the first of them would be zeros,
+/// though no copy of it has decayed.
+#[test]
+fn a_group_of_two_pages_beside_a_commit_that_has_faded() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=8 dies=1 paired-pages=1 mixed-erases
+         fading-pairs block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5
+         wear=dynamic reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
+        "write 2 0, mount, cut 4:1769, mount, decay 2, mount",
     );
 }
 

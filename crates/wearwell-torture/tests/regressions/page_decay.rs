@@ -524,3 +524,15 @@ fn no_free_segment_where_nothing_has_failed() {
          write 16, decay 6, cut 4:14781, mount, cut 5:14960, mount, mount",
     );
 }
+
+/// A page decayed behind a cut write, and an error told the host so. That has to be on record before the next write:
+/// cleaning erases what shows the loss, and the older version would count.
+#[test]
+fn what_is_lost_is_on_record_before_the_next_write() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=18 dies=1 paired-pages=1 page blocks-per-segment=1
+         policies=watermark:1:1/greedy/single/none/at-once logical-pages=10 endurance=100000
+         seed=6484830147238403645",
+        "write 0+3, flush, write 2 7+2 1 0, cut 0:40610, write 4, decay 6, mount, write 0, mount",
+    );
+}

@@ -42,7 +42,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "commit.lbn) && !self.may_lack_commit(commit.lbn, recovery) {",
         to: "commit.lbn) && (BROKEN || !self.may_lack_commit(commit.lbn, recovery)) {",
         crash: caught(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("a_whole_group_beside_a_commit")),
+        torture: caught(Run::Kept("a_group_of_two_pages")),
     },
     Canary {
         name: "group-gaps",
@@ -302,7 +302,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "let first_left = kept.last()",
         to: "let first_left = (if BROKEN { older } else { kept }).last()",
         crash: caught(Run::Crash("retold::block_mapping_with_half_erased")),
-        torture: missed(Run::Kept("pages_that_an_erase_has_taken")),
+        torture: caught(Run::Kept("a_block_without_its_commit")),
     },
     Canary {
         name: "beside-erasure",

@@ -282,7 +282,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "needing.extend(self.uncertain.iter().filter_map(|page| self.due(page)));",
         to: "if !BROKEN { needing.extend(self.uncertain.iter().filter_map(|page| self.due(page))); }",
         crash: missed(Run::Crash("retold::page_mapping_with_little_room")),
-        torture: missed(Run::Kept("zeros_behind_four_failures")),
+        torture: caught(Run::Kept("zeros_behind_four_failures")),
     },
     Canary {
         name: "given-up-rescue",
@@ -362,7 +362,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "        self.write_parts(unrecorded)?;",
         to: "        if !BROKEN { self.write_parts(unrecorded)?; }",
         crash: caught(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("a_loss_is_recorded_before")),
+        torture: caught(Run::Kept("what_is_lost_is_on_record")),
     },
     Canary {
         name: "marked-incomplete",
