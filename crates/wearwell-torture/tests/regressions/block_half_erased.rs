@@ -142,8 +142,8 @@ fn pages_that_an_erase_has_taken_are_no_holes() {
     );
 }
 
-/// The same device. Behind four mounts that were cut, the only block that is older than what stays is a data block whose
-/// commit an erase has taken. Unless its logical block is merged twice, a flushed page is lost (SPEC B13.3).
+/// The same device. Behind four mounts that were cut, the only block that is older than what stays is a data block
+/// whose commit an erase has taken. Unless its logical block is merged twice, a flushed page is lost (SPEC B13.3).
 #[test]
 fn a_block_without_its_commit_is_older_than_what_stays() {
     assert_holds(

@@ -291,7 +291,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/rescue.rs",
         from: "let has_failed = ",
         to: "let has_failed = !BROKEN && ",
-        crash: missed(Run::Crash("retold::page_mapping_with_little_room")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("copies_of_a_rescue_that_was_given_up")),
     },
     Canary {
@@ -521,7 +521,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/damage.rs",
         from: "if is_doubtful && !self.misses_records()",
         to: "if !BROKEN && is_doubtful && !self.misses_records()",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_copy_of_a_rescue_that_never_ended_fades")),
     },
     Canary {
