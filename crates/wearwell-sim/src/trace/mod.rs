@@ -32,7 +32,7 @@ mod text;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::thread::{self, Scope};
 
@@ -162,14 +162,14 @@ type TakeChunk<'t> = &'t mut dyn FnMut(TraceFormat, Chunk) -> Result<(), TraceEr
 fn read_file<'a>(path: &Path, select: Select<'a>, take: TakeChunk<'_>) -> Result<TraceFormat, TraceError> {
     let name = &path.display().to_string();
     let failed = |source| TraceError::Open { name: name.clone(), source };
-    let mut file = BufReader::with_capacity(1 << 16, File::open(path).map_err(failed)?);
+    let open = || File::open(path).map_err(failed);
+    let mut file = BufReader::with_capacity(1 << 16, open()?);
     // A trace may come through a pipe. Parquet is read from its end.
     if file.fill_buf().map_err(failed)?.starts_with(parquet::MAGIC) {
-        file.rewind().map_err(failed)?;
-        let file = file.into_inner();
+        let files = [open()?, open()?];
         let wanted = if let Select::One(device) = select { Some(device) } else { None };
-        return read_by(name, select, take, |_| {
-            let reader = ParquetReader::new(name, file, wanted)?;
+        return read_by(name, select, take, |scope| {
+            let reader = ParquetReader::new(name, files, wanted, scope)?;
             Ok((TraceFormat::Parquet, Box::new(reader)))
         });
     }

@@ -13,5 +13,9 @@ mod tests;
 /// The columns, in the order in which they are written.
 const COLUMNS: [&str; 6] = ["time_us", "op", "offset", "length", "stream", "device"];
 
+/// Which of them are texts.
+const OP: usize = 1;
+const DEVICE: usize = 5;
+
 /// How many of them there must be.
 const REQUIRED: usize = 4;

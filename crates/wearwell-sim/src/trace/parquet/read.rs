@@ -1,6 +1,7 @@
 //! Reading: only the columns of a trace, in batches, and only the row groups that may hold the wanted device.
 
 use std::fs::File;
+use std::thread::Scope;
 
 use parquet::basic::ConvertedType;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -12,10 +13,11 @@ use parquet::file::statistics::Statistics;
 use parquet::schema::types::SchemaDescriptor;
 
 use super::super::OPS;
+use super::super::ahead::Ahead;
 use super::super::error::{Fault, Position, TraceError, shown};
-use super::super::rows::{Reader, Row, Rows};
+use super::super::rows::{BATCH_ROWS, Reader, Row, Rows};
 use super::super::source::read_error;
-use super::{COLUMNS, REQUIRED};
+use super::{COLUMNS, DEVICE, OP, REQUIRED};
 use crate::request::Op;
 
 /// A file's first bytes.
@@ -26,10 +28,72 @@ fn broken(name: &str, row: u64, error: ParquetError) -> TraceError {
     read_error(name, Position::Record(row), std::io::Error::other(error))
 }
 
-/// Reads the row groups one after the other.
-pub(in super::super) struct ParquetReader<'a> {
+/// Passes on the rows of a file. Numbers and texts are read ahead, each beside the other: decompressing pages costs
+/// most of the former, and looking values up most of the latter.
+pub(in super::super) struct ParquetReader<'s, 'e> {
+    name: &'s str,
+    numbers: Ahead<'s, 'e, Result<Columns, TraceError>>,
+    texts: Ahead<'s, 'e, Result<Columns, TraceError>>,
+    /// The batch whose rows are passed on.
+    columns: Columns,
+}
+
+impl<'s, 'e> ParquetReader<'s, 'e> {
+    /// The same file is opened twice, because each half seeks in it. `wanted` leaves out row groups in which there is
+    /// no such device.
+    pub(in super::super) fn new(
+        name: &'s str,
+        files: [File; 2],
+        wanted: Option<&str>,
+        scope: &'s Scope<'s, 'e>,
+    ) -> Result<Self, TraceError> {
+        let ahead = |file, half| {
+            let groups = RowGroups::new(name, file, half, wanted)?;
+            Ok(Ahead::new(scope, groups, |batch| batch.as_ref().is_ok_and(|columns| columns.rows == BATCH_ROWS)))
+        };
+        let [numbers, texts] = files;
+        let (numbers, texts) = (ahead(numbers, Half::Numbers)?, ahead(texts, Half::Texts)?);
+        Ok(Self { name, numbers, texts, columns: Columns::default() })
+    }
+}
+
+impl Reader for ParquetReader<'_, '_> {
+    fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
+        while rows.room() > 0 {
+            if self.columns.pass_on(self.name, rows)? {
+                let (Some(numbers), Some(texts)) = (self.numbers.next(), self.texts.next()) else { return Ok(false) };
+                let (numbers, texts) = (numbers?, texts?);
+                if (numbers.row, numbers.rows) != (texts.row, texts.rows) {
+                    let error = ParquetError::General("the file has changed while it was read".to_owned());
+                    return Err(broken(self.name, numbers.row, error));
+                }
+                self.columns = numbers.with_texts(texts);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The columns that are read together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// `op` and `device`.
+    Texts,
+    /// The others.
+    Numbers,
+}
+
+impl Half {
+    fn has(self, column: usize) -> bool {
+        matches!(column, OP | DEVICE) == (self == Self::Texts)
+    }
+}
+
+/// Reads one half of the columns, the row groups one after the other.
+struct RowGroups<'a> {
     name: &'a str,
     file: SerializedFileReader<File>,
+    half: Half,
     places: [Option<usize>; COLUMNS.len()],
     /// The row groups that are read, from the last to the first, with the number of the first row of each.
     groups: Vec<(usize, u64)>,
@@ -37,13 +101,12 @@ pub(in super::super) struct ParquetReader<'a> {
     group: Option<Group>,
 }
 
-impl<'a> ParquetReader<'a> {
-    /// `wanted` leaves out row groups in which there is no such device.
-    pub(in super::super) fn new(name: &'a str, file: File, wanted: Option<&str>) -> Result<Self, TraceError> {
+impl<'a> RowGroups<'a> {
+    fn new(name: &'a str, file: File, half: Half, wanted: Option<&str>) -> Result<Self, TraceError> {
         let file = SerializedFileReader::new(file).map_err(|error| broken(name, 1, error))?;
         let metadata = file.metadata();
         let places = places(name, metadata.file_metadata().schema_descr())?;
-        let device = places[REQUIRED + 1];
+        let device = places[DEVICE];
         let is_wanted = |group| wanted.is_none_or(|wanted| may_hold(metadata.row_group(group), device, wanted));
         // If the device is nowhere, all is read, so that the error names those that are there.
         let is_anywhere = (0..metadata.num_row_groups()).any(is_wanted);
@@ -57,28 +120,32 @@ impl<'a> ParquetReader<'a> {
         }
         // `open_next` takes them from the end.
         groups.reverse();
-        Ok(Self { name, file, places, groups, group: None })
+        Ok(Self { name, file, half, places, groups, group: None })
     }
 
     /// Opens the next row group; false if there is none.
     fn open_next(&mut self) -> Result<bool, TraceError> {
         let Some((group, row)) = self.groups.pop() else { return Ok(false) };
         let its = self.file.get_row_group(group).map_err(|error| broken(self.name, row, error))?;
-        self.group = Some(Group::open(self.name, &*its, &self.places, row)?);
+        self.group = Some(Group::open(self.name, &*its, self.half, &self.places, row)?);
         Ok(true)
     }
 }
 
-impl Reader for ParquetReader<'_> {
-    fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
-        while rows.room() > 0 {
+impl Iterator for RowGroups<'_> {
+    type Item = Result<Columns, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
             if let Some(group) = self.group.as_mut().filter(|group| group.left > 0) {
-                group.read(self.name, rows)?;
-            } else if !self.open_next()? {
-                return Ok(false);
+                return Some(group.read(self.name));
+            }
+            match self.open_next() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
             }
         }
-        Ok(true)
     }
 }
 
@@ -130,6 +197,8 @@ enum Column {
 
 /// A row group that is being read.
 struct Group {
+    half: Half,
+    /// Those of the half.
     columns: [Column; COLUMNS.len()],
     /// Whether the numbers of each column have a sign.
     are_signed: [bool; COLUMNS.len()],
@@ -142,13 +211,14 @@ impl Group {
     fn open(
         name: &str,
         group: &dyn RowGroupReader,
+        half: Half,
         places: &[Option<usize>; COLUMNS.len()],
         row: u64,
     ) -> Result<Self, TraceError> {
         let mut columns = [const { Column::Absent }; COLUMNS.len()];
         let mut are_signed = [false; COLUMNS.len()];
         for (at, (place, column)) in places.iter().zip(COLUMNS).enumerate() {
-            let Some(place) = *place else { continue };
+            let Some(place) = place.filter(|_| half.has(at)) else { continue };
             let of = group.metadata().column(place).column_descr();
             // In Parquet a number without a mark has a sign.
             are_signed[at] = !matches!(
@@ -162,14 +232,13 @@ impl Group {
                 _ => return Err(TraceError::ColumnType { name: name.to_owned(), column }),
             };
         }
-        Ok(Self { columns, are_signed, row, left: group.metadata().num_rows().max(0) as u64 })
+        Ok(Self { half, columns, are_signed, row, left: group.metadata().num_rows().max(0) as u64 })
     }
 
-    /// Passes on as many rows as there is room for. Each column is read, and understood, as a whole.
-    fn read(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<(), TraceError> {
-        let count = self.left.min(rows.room() as u64) as usize;
-        let first = self.row;
-        let at = |row: usize| Position::Record(first + row as u64);
+    /// Reads some rows. Each column is read, and understood, as a whole.
+    fn read(&mut self, name: &str) -> Result<Columns, TraceError> {
+        let count = self.left.min(BATCH_ROWS as u64) as usize;
+        let row = self.row;
         for (column, name_of) in self.columns.iter_mut().zip(COLUMNS) {
             let values = match column {
                 Column::Wide(reader, values) => next(reader, values, count),
@@ -177,27 +246,22 @@ impl Group {
                 Column::Text(reader, values) => next(reader, values, count),
                 Column::Absent => Ok(count),
             };
-            if values.map_err(|error| broken(name, first, error))? != count {
-                return Err(TraceError::MissingValue { name: name.to_owned(), at: at(0), column: name_of });
+            if values.map_err(|error| broken(name, row, error))? != count {
+                let at = Position::Record(row);
+                return Err(TraceError::MissingValue { name: name.to_owned(), at, column: name_of });
             }
         }
-        let mut wrong = None;
-        let times_us = self.numbers(0, count, &mut wrong);
-        let ops = self.ops(count, &mut wrong);
-        let (offsets, lengths) = (self.numbers(2, count, &mut wrong), self.numbers(3, count, &mut wrong));
-        let streams = self.streams(count, &mut wrong);
-        let devices = Devices::of(self, count, &mut wrong);
-        // The rows before the faulty one are handed on, as in every format.
-        for row in 0..wrong.as_ref().map_or(count, |&(row, _)| row) {
-            let (ticks, op, stream) = (times_us[row], ops[row], streams[row]);
-            let (offset_bytes, length_bytes, device) = (offsets[row], lengths[row], devices.name(row));
-            rows.push(at(row), &Row { ticks, op, offset_bytes, length_bytes, stream, device })?;
+        (self.row, self.left) = (row + count as u64, self.left - count as u64);
+        let mut its = Columns { row, rows: count, ..Columns::default() };
+        let wrong = &mut its.wrong;
+        if self.half == Half::Texts {
+            (its.ops, its.devices) = (self.ops(count, wrong), self.devices(count, wrong));
+        } else {
+            its.times_us = self.numbers(0, count, wrong);
+            (its.offsets, its.lengths) = (self.numbers(2, count, wrong), self.numbers(3, count, wrong));
+            its.streams = self.streams(count, wrong);
         }
-        (self.row, self.left) = (self.row + count as u64, self.left - count as u64);
-        match wrong {
-            None => Ok(()),
-            Some((row, fault)) => Err(TraceError::Malformed { name: name.to_owned(), at: at(row), fault }),
-        }
+        Ok(its)
     }
 
     /// The numbers of a column; zeros if it is absent. The first row of which one is `wrong` is noted, if it is before
@@ -247,6 +311,19 @@ impl Group {
         }
         ops
     }
+
+    fn devices(&self, count: usize, wrong: &mut Option<(usize, Fault)>) -> Devices {
+        let mut devices = Devices::default();
+        match &self.columns[DEVICE] {
+            Column::Text(_, names) => names.iter().for_each(|name| devices.push(name.data())),
+            Column::Absent => {}
+            _ => {
+                let numbers = self.numbers(DEVICE, count, wrong);
+                numbers.iter().for_each(|number| devices.push(number.to_string().as_bytes()));
+            }
+        }
+        devices
+    }
 }
 
 /// Notes a fault if its row is before that of the one which is noted.
@@ -256,30 +333,69 @@ fn note(wrong: &mut Option<(usize, Fault)>, row: usize, fault: Fault) {
     }
 }
 
-/// The names of devices, which may be numbers.
-enum Devices<'g> {
-    Names(&'g [ByteArray]),
-    Numbers(Vec<String>),
-    Absent,
+/// The names of devices, one behind the other: to hand on the values of the column would count their references on two
+/// threads.
+#[derive(Default)]
+struct Devices {
+    names: Vec<u8>,
+    /// Where the name of each row ends. Empty if the file has no devices.
+    ends: Vec<usize>,
 }
 
-impl<'g> Devices<'g> {
-    fn of(group: &'g Group, count: usize, wrong: &mut Option<(usize, Fault)>) -> Self {
-        match &group.columns[REQUIRED + 1] {
-            Column::Text(_, names) => Self::Names(names),
-            Column::Absent => Self::Absent,
-            _ => {
-                let numbers = group.numbers(REQUIRED + 1, count, wrong);
-                Self::Numbers(numbers.iter().map(u64::to_string).collect())
-            }
-        }
+impl Devices {
+    fn push(&mut self, name: &[u8]) {
+        self.names.extend_from_slice(name);
+        self.ends.push(self.names.len());
     }
 
     fn name(&self, row: usize) -> &[u8] {
-        match self {
-            Self::Names(names) => names[row].data(),
-            Self::Numbers(names) => names[row].as_bytes(),
-            Self::Absent => &[],
+        let Some(&end) = self.ends.get(row) else { return &[] };
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.names[start..end]
+    }
+}
+
+/// Some rows of a row group, or one half of their columns.
+#[derive(Default)]
+struct Columns {
+    /// The number of the first row in the file, and how many rows there are.
+    row: u64,
+    rows: usize,
+    /// The next row to pass on.
+    next: usize,
+    times_us: Vec<u64>,
+    ops: Vec<Op>,
+    offsets: Vec<u64>,
+    lengths: Vec<u64>,
+    streams: Vec<u16>,
+    devices: Devices,
+    /// The first row that is wrong. What the columns say of it and the rows behind it has no meaning.
+    wrong: Option<(usize, Fault)>,
+}
+
+impl Columns {
+    /// These numbers, with the texts of the same rows.
+    fn with_texts(self, texts: Self) -> Self {
+        let wrong = [self.wrong, texts.wrong].into_iter().flatten().min_by_key(|&(row, _)| row);
+        Self { ops: texts.ops, devices: texts.devices, wrong, ..self }
+    }
+
+    /// Passes on as many rows as there is room for; true behind the last. The rows before the faulty one are handed on,
+    /// as in every format.
+    fn pass_on(&mut self, name: &str, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
+        let at = |row: usize| Position::Record(self.row + row as u64);
+        let end = self.wrong.as_ref().map_or(self.rows, |&(row, _)| row);
+        let next = end.min(self.next + rows.room());
+        for row in self.next..next {
+            let (ticks, op, stream) = (self.times_us[row], self.ops[row], self.streams[row]);
+            let (offset_bytes, length_bytes) = (self.offsets[row], self.lengths[row]);
+            let device = self.devices.name(row);
+            rows.push(at(row), &Row { ticks, op, offset_bytes, length_bytes, stream, device })?;
+        }
+        self.next = next;
+        match self.wrong.take_if(|_| next == end) {
+            None => Ok(next == end),
+            Some((row, fault)) => Err(TraceError::Malformed { name: name.to_owned(), at: at(row), fault }),
         }
     }
 }
