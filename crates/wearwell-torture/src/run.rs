@@ -392,10 +392,11 @@ impl<'a> Runner<'a> {
                 let lasts = |page, content: &_| medium.borrow().has_lasting(page, content, layout);
                 let fades = |page, content: &_| medium.borrow().fades_unseen(page, content, layout);
                 self.model.check_mounted(device.as_mut(), mounted.read_only, self.hides_rescue, lasts, fades)?;
-                self.medium.borrow_mut().faults().has_cut_commit = false;
                 if mounted.read_only {
                     return self.check_read_only();
                 }
+                // A device that is read-only had no room to merge anew what the cut has hit.
+                self.medium.borrow_mut().faults().has_cut_commit = false;
                 (self.has_cut_mount, self.hides_rescue, self.model.has_lost_segment) = (false, false, false);
                 Ok(())
             }

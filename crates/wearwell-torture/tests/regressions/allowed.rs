@@ -220,3 +220,18 @@ fn a_mark_without_its_tag_page_says_nothing() {
          1:7552, mount, decay 1, mount",
     );
 }
+
+/// Block mapping without a free block. The commit of a merge was cut, and the next mount had no room to merge it anew.
+/// Then a page of the data block decayed that the merge has superseded. A mount takes that block for one whose erase
+/// has begun, and erases it; then the commit fades, and with it the page of the host's that lies beside it.
+#[test]
+fn a_page_decays_where_no_mount_had_room() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=21 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=primary-replacement recycle=cost-based log-blocks=3 wear=dynamic
+         reclaim=at-once
+         logical-pages=135 endurance=100000 seed=44153100149495523",
+        "write 62 101 131 0 40 10 106 51 87 117 65 126 38 29 92 17 21 59 20 78 78 19 22 23, mount, fail 3:35483 5:5532
+         7:47907, mount, mount, cut 7:49220, mount, mount, decay 1, cut 0:24859, mount, mount",
+    );
+}
