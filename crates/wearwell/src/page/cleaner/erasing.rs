@@ -41,7 +41,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     /// The segment that has been empty longest. One with other copies of what may fade is only taken if no segment is
-    /// free.
+    /// free, and not even then if such a copy is needed.
     fn take_empty_but(&mut self, kept: &[Seg]) -> Option<Seg> {
         if self.spares.is_empty() {
             return self.alloc.pool_mut().take_empty_but(kept);

@@ -35,7 +35,12 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     /// The other copies of a page that lies at `of`.
     pub(in crate::page) fn spares_of(&self, lpn: Lpn, of: Ppn) -> Vec<Ppn> {
         let spares = self.spares.iter().filter(|spare| spare.lpn == lpn && spare.of == of);
-        spares.filter(|spare| spare.erases == self.erases_of(of, spare.at)).map(|spare| spare.at).collect()
+        spares.filter(|spare| self.is_there(spare)).map(|spare| spare.at).collect()
+    }
+
+    /// True if neither segment was erased.
+    fn is_there(&self, spare: &Spare) -> bool {
+        spare.erases == self.erases_of(spare.of, spare.at)
     }
 
     fn erases_of(&self, of: Ppn, at: Ppn) -> [u32; 2] {
@@ -55,12 +60,11 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
         // Spec P11.
         let segment_of = |at: Ppn| self.alloc.index().slots().segment_of(at);
         let is_needed = move |spare: &&Spare| {
-            let (seg, mut copies) = (segment_of(spare.at), self.spares_of(spare.lpn, spare.of));
+            let (seg, copies) = (segment_of(spare.at), self.spares_of(spare.lpn, spare.of));
             // Without a page in its segment, it lies elsewhere by now.
-            let counts = spare.erases == self.erases_of(spare.of, spare.at)
-                && self.alloc.table().valid(segment_of(spare.of)) > 0;
-            copies.retain(|&at| segment_of(at) != seg);
-            counts && copies.is_empty() && (spare.is_better || self.alloc.may_lack_slots())
+            let counts = self.is_there(spare) && self.alloc.table().valid(segment_of(spare.of)) > 0;
+            let is_last = copies.into_iter().all(|at| segment_of(at) == seg);
+            counts && is_last && (spare.is_better || self.alloc.may_lack_slots())
         };
         self.spares.iter().filter(is_needed).map(move |spare| segment_of(spare.at))
     }

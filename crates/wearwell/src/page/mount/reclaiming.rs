@@ -24,14 +24,14 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         let trusted: Vec<&Found> = trusted.iter().filter(|page| index.place_of(page.lpn) == page.at).collect();
         let others: Vec<&Found> =
             others.iter().filter(|other| trusted.iter().any(|page| page.lpn == other.lpn)).collect();
+        if others.is_empty() {
+            return Ok(false);
+        }
         let torn = self.torn_segments(&trusted)?;
         for other in &others {
             if self.cleaner.alloc_mut().log_mut().holds(other.at, other.lpn, &mut self.scratch)? {
                 self.cleaner.note_spare(other, &torn)?;
             }
-        }
-        if others.is_empty() {
-            return Ok(false);
         }
         // A segment that is erased may hold other pages at these places.
         self.cleaner.alloc_mut().log_mut().doubt_sources();
