@@ -32,7 +32,7 @@ mod text;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::Path;
 use std::thread::{self, Scope};
 
@@ -166,7 +166,8 @@ fn read_file<'a>(path: &Path, select: Select<'a>, take: TakeChunk<'_>) -> Result
     let mut file = BufReader::with_capacity(1 << 16, open()?);
     // A trace may come through a pipe. Parquet is read from its end.
     if file.fill_buf().map_err(failed)?.starts_with(parquet::MAGIC) {
-        let files = [open()?, open()?];
+        file.rewind().map_err(failed)?;
+        let files = [file.into_inner(), open()?];
         let wanted = if let Select::One(device) = select { Some(device) } else { None };
         return read_by(name, select, take, |scope| {
             let reader = ParquetReader::new(name, files, wanted, scope)?;

@@ -61,13 +61,14 @@ impl Reader for ParquetReader<'_, '_> {
     fn read(&mut self, rows: &mut Rows<'_>) -> Result<bool, TraceError> {
         while rows.room() > 0 {
             if self.columns.pass_on(self.name, rows)? {
-                let (Some(numbers), Some(texts)) = (self.numbers.next(), self.texts.next()) else { return Ok(false) };
-                let (numbers, texts) = (numbers?, texts?);
-                if (numbers.row, numbers.rows) != (texts.row, texts.rows) {
-                    let error = ParquetError::General("the file has changed while it was read".to_owned());
-                    return Err(broken(self.name, numbers.row, error));
-                }
-                self.columns = numbers.with_texts(texts);
+                self.columns = match (self.numbers.next().transpose()?, self.texts.next().transpose()?) {
+                    (None, None) => return Ok(false),
+                    (Some(numbers), Some(texts)) if numbers.is_beside(&texts) => numbers.with_texts(texts),
+                    (numbers, texts) => {
+                        let error = ParquetError::General("the file has changed while it was read".to_owned());
+                        return Err(broken(self.name, numbers.or(texts).map_or(1, |columns| columns.row), error));
+                    }
+                };
             }
         }
         Ok(true)
@@ -299,12 +300,12 @@ impl Group {
 
     fn ops(&self, count: usize, wrong: &mut Option<(usize, Fault)>) -> Vec<Op> {
         let mut ops = Vec::with_capacity(count);
-        let unknown = match &self.columns[1] {
+        let unknown = match &self.columns[OP] {
             Column::Text(_, values) => {
                 ops.extend(values.iter().map_while(|value| Op::from_letter(value.data())));
                 values.get(ops.len()).map(|value| shown(value.data()))
             }
-            _ => Some(self.numbers(1, count, wrong)[0].to_string()),
+            _ => Some(self.numbers(OP, count, wrong)[0].to_string()),
         };
         if let Some(text) = unknown {
             note(wrong, ops.len(), Fault::UnknownOp { text, known: OPS });
@@ -374,10 +375,17 @@ struct Columns {
 }
 
 impl Columns {
+    /// True if the rows are the same.
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.row, self.rows) == (other.row, other.rows)
+    }
+
     /// These numbers, with the texts of the same rows.
-    fn with_texts(self, texts: Self) -> Self {
-        let wrong = [self.wrong, texts.wrong].into_iter().flatten().min_by_key(|&(row, _)| row);
-        Self { ops: texts.ops, devices: texts.devices, wrong, ..self }
+    fn with_texts(mut self, texts: Self) -> Self {
+        if let Some((row, fault)) = texts.wrong {
+            note(&mut self.wrong, row, fault);
+        }
+        Self { ops: texts.ops, devices: texts.devices, ..self }
     }
 
     /// Passes on as many rows as there is room for; true behind the last. The rows before the faulty one are handed on,
