@@ -54,6 +54,8 @@ pub(super) struct Page {
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     found: Found,
+    /// True if a cut may have hit it: it is in a group that had not ended.
+    torn: bool,
     /// True if a cut may have hit it or its segment, so that it is not certain to last.
     suspect: bool,
     /// True if its segment may have been in erasure.
@@ -385,16 +387,45 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// One of these segments without which all of `pages` can still be rescued.
     fn find_expendable(&mut self, pages: &[Page], among: &[Seg]) -> Result<Option<Seg>, MountError> {
-        let copies = self.copies_of(pages)?;
+        let mut copies = self.copies_of(pages)?;
+        let found = self.expendable(&copies, pages, among);
+        // Spec P11: where something fails, no copy may be left.
+        let is_sound = !self.alloc.may_lack_slots();
+        if found.is_some() || !is_sound {
+            return Ok(found);
+        }
+        self.trust_victims(&mut copies);
+        Ok(self.expendable(&copies, pages, among))
+    }
+
+    /// One of these segments whose `copies` are not needed.
+    fn expendable(&self, copies: &[Copy], pages: &[Page], among: &[Seg]) -> Option<Seg> {
         let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
         let is_spare = |copy: &Copy| copies.iter().any(|c| segment_of(c) != segment_of(copy) && copy.yields_to(c));
         // Spec P11: what called it unmapped was on flash before the erase began.
         let is_dead = |copy: &Copy| copy.doomed && pages.iter().all(|page| page.lpn != copy.found.lpn);
         let in_segment = |seg: Seg| copies.iter().filter(move |copy| segment_of(copy) == seg);
         // Spec P13: what shows that pages are lost stays until that is on record.
-        let expendable =
+        let is_expendable =
             |seg: &Seg| !self.incomplete.contains(seg) && in_segment(*seg).all(|copy| is_spare(copy) || is_dead(copy));
-        Ok(among.iter().copied().find(expendable))
+        among.iter().copied().find(is_expendable)
+    }
+
+    /// Takes the copies in a segment for certain if those that were made of one of them are in a group that had not
+    /// ended: a group is ended before anything is erased, so no erase of the segment had begun.
+    fn trust_victims(&self, copies: &mut [Copy]) {
+        // Spec P11.
+        let segment_of = |copy: &Copy| self.segment_of(copy.found.at);
+        let is_of_torn = |copy: &Copy| {
+            let is_of_it = |c: &&Copy| (c.found.lpn, c.found.seq) == (copy.found.lpn, copy.found.seq);
+            let mut others = copies.iter().filter(is_of_it).filter(|c| c.found.at != copy.found.at).peekable();
+            !copy.torn && others.peek().is_some() && others.all(|other| other.torn)
+        };
+        let mut whole: Vec<Seg> = copies.iter().filter(|copy| is_of_torn(copy)).map(segment_of).collect();
+        whole.retain(|&seg| self.tied.contains(&seg) && self.alloc.table().state(seg).health() != Health::Failing);
+        for copy in &mut *copies {
+            copy.suspect = copy.suspect && (copy.torn || !whole.contains(&self.segment_of(copy.found.at)));
+        }
     }
 
     /// Every copy on flash of the pages to be rescued, and of pages that are unmapped by a part of the discard map that
@@ -416,9 +447,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {
                     let found = Found::new(&tag, self.alloc.index().slots().page(seg, slot as u32));
                     // A segment with its summary was complete before the cut.
-                    let is_torn = !scan.sealed && slot as u32 >= scan.suspect_from;
-                    let suspect = is_torn || has_failed || self.tied.contains(&seg);
-                    note(&mut copies, Copy { found, suspect, doubtful, doomed })?;
+                    let torn = !scan.sealed && slot as u32 >= scan.suspect_from;
+                    let suspect = torn || has_failed || self.tied.contains(&seg);
+                    note(&mut copies, Copy { found, torn, suspect, doubtful, doomed })?;
                 }
             }
         }
