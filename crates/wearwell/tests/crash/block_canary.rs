@@ -16,28 +16,32 @@ use crate::model::Command;
 use crate::mount_storms::storm_of_mounts;
 use crate::rig::Rig;
 
-/// Nothing is broken: the control.
-const NONE: u8 = 0;
-/// The blocks that a merge or a migration replaces are erased before its copies have been programmed.
-const ERASE_FIRST: u8 = 1;
-/// A switch merge is committed, but its last page but one was never programmed.
-const FORGETFUL_SWITCH: u8 = 2;
-/// A migration copies the version before the newest of its first page.
-const STALE_MIGRATION: u8 = 3;
-/// A block that a merge has not filled is believed to be complete.
-const TRUST_UNCOMMITTED: u8 = 4;
-/// Of two committed data blocks, the older is believed.
-const TRUST_OLDER_COMMIT: u8 = 5;
-/// Discard records are not written.
-const FORGET_DISCARDS: u8 = 6;
-/// A cut is taken for a clean shutdown, so that torn log blocks are continued.
-const CONTINUE_TORN: u8 = 7;
-/// Records of dead logical blocks are not written.
-const FORGET_DEAD: u8 = 8;
-/// No page is taken to share cells with others: a flush fills no group up, and a mount looks at one page of it.
-const PAGES_APART: u8 = 9;
-/// What a cut has harmed is taken for erased, and nobody counts how many pages a data block with gaps has.
-pub(crate) const HIDE_HARM: u8 = 10;
+/// What broken pages do wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Defect {
+    /// Nothing is broken: the control.
+    None,
+    /// The blocks that a merge or a migration replaces are erased before its copies have been programmed.
+    EraseFirst,
+    /// A switch merge is committed, but its last page but one was never programmed.
+    ForgetfulSwitch,
+    /// A migration copies the version before the newest of its first page.
+    StaleMigration,
+    /// A block that a merge has not filled is believed to be complete.
+    TrustUncommitted,
+    /// Of two committed data blocks, the older is believed.
+    TrustOlderCommit,
+    /// Discard records are not written.
+    ForgetDiscards,
+    /// A cut is taken for a clean shutdown, so that torn log blocks are continued.
+    ContinueTorn,
+    /// Records of dead logical blocks are not written.
+    ForgetDead,
+    /// No page is taken to share cells with others: a flush fills no group up, and a mount looks at one page of it.
+    PagesApart,
+    /// What a cut has harmed is taken for erased, and nobody counts how many pages a data block with gaps has.
+    HideHarm,
+}
 
 /// A page that is only in memory.
 #[derive(Debug, Clone)]
@@ -48,7 +52,8 @@ struct Held {
 
 /// Pages with a defect.
 #[derive(Debug)]
-pub(crate) struct Broken<const DEFECT: u8> {
+pub(crate) struct Broken {
+    defect: Defect,
     pages: TaggedPages<EmuNand>,
     /// What is served from memory.
     held: HashMap<Ppn, Held>,
@@ -60,10 +65,10 @@ pub(crate) struct Broken<const DEFECT: u8> {
     found: Vec<TagRead>,
 }
 
-impl<const DEFECT: u8> Broken<DEFECT> {
-    fn new(pages: TaggedPages<EmuNand>) -> Self {
+impl Broken {
+    fn new(pages: TaggedPages<EmuNand>, defect: Defect) -> Self {
         let (held, versions) = (HashMap::new(), HashMap::new());
-        Self { pages, held, owed: Vec::new(), versions, found: Vec::new() }
+        Self { defect, pages, held, owed: Vec::new(), versions, found: Vec::new() }
     }
 
     fn seg_of(&self, at: Ppn) -> Seg {
@@ -98,7 +103,7 @@ impl<const DEFECT: u8> Broken<DEFECT> {
     }
 
     fn program_loaded(&mut self, at: Ppn, held: Held) -> Result<(), ErrorKind> {
-        if DEFECT == ERASE_FIRST {
+        if self.defect == Defect::EraseFirst {
             self.hold(at, held);
             return Ok(());
         }
@@ -124,12 +129,14 @@ impl<const DEFECT: u8> Broken<DEFECT> {
         let first = (at.0 / pages * pages) as usize;
         let newest = self.newest_seq()?;
         let is_last = at.0 % pages + 1 == pages;
-        Ok(match (DEFECT, self.found[first], read) {
-            (TRUST_UNCOMMITTED, TagRead::Tag(head), TagRead::Erased) if is_last && head.role == Role::MergeHead => {
+        Ok(match (self.defect, self.found[first], read) {
+            (Defect::TrustUncommitted, TagRead::Tag(head), TagRead::Erased)
+                if is_last && head.role == Role::MergeHead =>
+            {
                 let lpn = Lpn(head.lpn.0 + pages - 1);
                 TagRead::Tag(Tag { lpn, seq: newest + 1, role: Role::Commit, ..head })
             }
-            (TRUST_OLDER_COMMIT, _, TagRead::Tag(tag)) if tag.role.is_commit() => {
+            (Defect::TrustOlderCommit, _, TagRead::Tag(tag)) if tag.role.is_commit() => {
                 let is_other = |other: &&TagRead| {
                     matches!(other, TagRead::Tag(other)
                         if other.role.is_commit() && other.lpn == tag.lpn && other.seq != tag.seq)
@@ -138,7 +145,7 @@ impl<const DEFECT: u8> Broken<DEFECT> {
                 let seq = if let Some(TagRead::Tag(other)) = other { other.seq } else { tag.seq };
                 TagRead::Tag(Tag { seq, ..tag })
             }
-            (CONTINUE_TORN, _, TagRead::Erased) if self.is_first_blank(at) => {
+            (Defect::ContinueTorn, _, TagRead::Erased) if self.is_first_blank(at) => {
                 let (kind, role) = (Content::CleanMark, Role::LogHead);
                 TagRead::Tag(Tag { lpn: Lpn(0), seq: newest + 1, erases: 0, kind, role })
             }
@@ -154,13 +161,13 @@ impl<const DEFECT: u8> Broken<DEFECT> {
     }
 }
 
-impl<const DEFECT: u8> Pages for Broken<DEFECT> {
+impl Pages for Broken {
     const STORES: bool = true;
     const TAGGED: bool = true;
 
     fn shape(&self) -> PagesShape {
         let shape = self.pages.shape();
-        PagesShape { group: if DEFECT == PAGES_APART { 1 } else { shape.group }, ..shape }
+        PagesShape { group: if self.defect == Defect::PagesApart { 1 } else { shape.group }, ..shape }
     }
 
     fn set_capacity(&mut self, logical_pages: u32) {
@@ -171,11 +178,11 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
         let pages = self.shape().pages;
         let mut page = data.to_vec();
         page.resize(self.shape().page_bytes as usize, 0);
-        if DEFECT == ERASE_FIRST && self.owed.iter().any(|&owed| self.seg_of(owed) == self.seg_of(at)) {
+        if self.defect == Defect::EraseFirst && self.owed.iter().any(|&owed| self.seg_of(owed) == self.seg_of(at)) {
             self.hold(at, Held { tag: *tag, data: page });
             return Ok(());
         }
-        if DEFECT == FORGETFUL_SWITCH {
+        if self.defect == Defect::ForgetfulSwitch {
             if tag.role == Role::Commit && self.owed == [Ppn(at.0 - 1)] {
                 self.owed.clear();
             }
@@ -188,19 +195,19 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
                 return Ok(());
             }
         }
-        if DEFECT == STALE_MIGRATION && tag.kind == Content::Data {
+        if self.defect == Defect::StaleMigration && tag.kind == Content::Data {
             let previous = self.versions.remove(&tag.lpn).map_or_else(|| vec![0; page.len()], |[newest, _]| newest);
             self.versions.insert(tag.lpn, [page, previous]);
         }
-        let kind = match (DEFECT, tag.kind) {
-            (FORGET_DISCARDS, Content::Trim) | (FORGET_DEAD, Content::Dead) => Content::Pad,
+        let kind = match (self.defect, tag.kind) {
+            (Defect::ForgetDiscards, Content::Trim) | (Defect::ForgetDead, Content::Dead) => Content::Pad,
             (_, kind) => kind,
         };
         self.pages.program(at, data, &Tag { kind, ..*tag })
     }
 
     fn copy(&mut self, from: Ppn, to: Ppn) -> Result<(), ErrorKind> {
-        if DEFECT != ERASE_FIRST && !self.held.contains_key(&from) {
+        if self.defect != Defect::EraseFirst && !self.held.contains_key(&from) {
             return self.pages.copy(from, to);
         }
         let held = self.load(from)?;
@@ -209,21 +216,22 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
 
     fn copy_as(&mut self, from: Ppn, to: Ppn, tag: &Tag, own_seq: bool) -> Result<(), ErrorKind> {
         if matches!(
-            DEFECT,
-            NONE | TRUST_UNCOMMITTED
-                | TRUST_OLDER_COMMIT
-                | FORGET_DISCARDS
-                | CONTINUE_TORN
-                | FORGET_DEAD
-                | PAGES_APART
-                | HIDE_HARM
+            self.defect,
+            Defect::None
+                | Defect::TrustUncommitted
+                | Defect::TrustOlderCommit
+                | Defect::ForgetDiscards
+                | Defect::ContinueTorn
+                | Defect::ForgetDead
+                | Defect::PagesApart
+                | Defect::HideHarm
         ) {
             return self.pages.copy_as(from, to, tag, own_seq);
         }
         let mut held = self.load(from)?;
         held.tag = Tag { kind: held.tag.kind, seq: if own_seq { tag.seq } else { held.tag.seq }, ..*tag };
         // Only a migration copies to the head of a log block.
-        if DEFECT == STALE_MIGRATION
+        if self.defect == Defect::StaleMigration
             && tag.role == Role::LogHead
             && let Some([_, previous]) = self.versions.get(&tag.lpn)
         {
@@ -250,12 +258,12 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
 
     fn tag(&mut self, at: Ppn) -> Result<TagRead, ErrorKind> {
         let read = self.pages.tag(at)?;
-        if matches!(DEFECT, TRUST_UNCOMMITTED | TRUST_OLDER_COMMIT | CONTINUE_TORN) {
+        if matches!(self.defect, Defect::TrustUncommitted | Defect::TrustOlderCommit | Defect::ContinueTorn) {
             return self.misread(at, read);
         }
         Ok(match read {
-            TagRead::Unreadable if DEFECT == HIDE_HARM => TagRead::Erased,
-            TagRead::Tag(tag @ Tag { role: Role::CommitHoles { .. }, .. }) if DEFECT == HIDE_HARM => {
+            TagRead::Unreadable if self.defect == Defect::HideHarm => TagRead::Erased,
+            TagRead::Tag(tag @ Tag { role: Role::CommitHoles { .. }, .. }) if self.defect == Defect::HideHarm => {
                 TagRead::Tag(Tag { role: Role::CommitHoles { held: 0 }, ..tag })
             }
             read => read,
@@ -279,17 +287,17 @@ impl<const DEFECT: u8> Pages for Broken<DEFECT> {
 }
 
 /// A rig whose pages have a defect.
-pub(crate) struct BrokenRig<const DEFECT: u8>(pub(crate) BlockRig);
+pub(crate) struct BrokenRig(pub(crate) BlockRig, pub(crate) Defect);
 
-impl<const DEFECT: u8> Rig for BrokenRig<DEFECT> {
+impl Rig for BrokenRig {
     type Chip = EmuNand;
-    type Ftl = BlockFtl<Broken<DEFECT>>;
+    type Ftl = BlockFtl<Broken>;
     fn format(&self) -> Self::Ftl {
-        let pages = Broken::new(self.0.pages(self.0.chip()));
+        let pages = Broken::new(self.0.pages(self.0.chip()), self.1);
         BlockFtl::format(pages, (), self.0.config).expect("a fresh chip can be formatted")
     }
     fn mount_or_return(&self, chip: EmuNand) -> Result<(Self::Ftl, MountReport), (EmuNand, MountError)> {
-        let mounted = BlockFtl::mount_or_return(Broken::new(self.0.pages(chip)), (), self.0.config);
+        let mounted = BlockFtl::mount_or_return(Broken::new(self.0.pages(chip), self.1), (), self.0.config);
         mounted.map_err(|(broken, error)| (broken.pages.into_chip(), error))
     }
     fn chip_of(ftl: &Self::Ftl) -> &EmuNand {
@@ -309,29 +317,29 @@ impl<const DEFECT: u8> Rig for BrokenRig<DEFECT> {
     }
     /// A stale copy is legal unless a flush came between the last two writes.
     fn command(&self, rng: &mut Rng, sectors_per_page: u32) -> Command {
-        let flushes = DEFECT == STALE_MIGRATION && rng.below(3) == 0;
+        let flushes = self.1 == Defect::StaleMigration && rng.below(3) == 0;
         if flushes { Command::Flush } else { self.0.command(rng, sectors_per_page) }
     }
 }
 
-fn canary<const DEFECT: u8>(scheme: Scheme) -> usize {
-    caught(&BrokenRig::<DEFECT>(block([512, 8, 14, 1], 1, 48, scheme)))
+fn canary(defect: Defect, scheme: Scheme) -> usize {
+    caught(&BrokenRig(block([512, 8, 14, 1], 1, 48, scheme), defect))
 }
 
 /// As `canary`, with dead blocks that are kept for a while.
-fn canary_of_dead<const DEFECT: u8>() -> usize {
-    caught(&BrokenRig::<DEFECT>(proactive(block([512, 8, 14, 1], 1, 48, Scheme::PrimaryReplacement))))
+fn canary_of_dead(defect: Defect) -> usize {
+    caught(&BrokenRig(proactive(block([512, 8, 14, 1], 1, 48, Scheme::PrimaryReplacement)), defect))
 }
 
 /// A stale page is seen only if nothing supersedes it before a mount: so each seed stands for several runs.
 fn canary_of_migration() -> usize {
-    let rig = BrokenRig::<STALE_MIGRATION>(block([512, 8, 14, 1], 1, 32, log_block("periodic:3")));
+    let rig = BrokenRig(block([512, 8, 14, 1], 1, 32, log_block("periodic:3")), Defect::StaleMigration);
     caught_by(&rig, |seed| (0..8).try_for_each(|run| survives(&rig, seed * 8 + run)))
 }
 
 /// On a chip whose pages share cells, where mounts are cut as well.
-fn canary_of_shared_cells<const DEFECT: u8>(scheme: Scheme) -> usize {
-    let rig = BrokenRig::<DEFECT>(block([512, 6, 14, 1], 3, 40, scheme));
+fn canary_of_shared_cells(defect: Defect, scheme: Scheme) -> usize {
+    let rig = BrokenRig(block([512, 6, 14, 1], 3, 40, scheme), defect);
     caught_by(&rig, |seed| {
         storm_of_mounts(&rig, seed, 90);
         Ok(())
@@ -342,24 +350,24 @@ fn canary_of_shared_cells<const DEFECT: u8>(scheme: Scheme) -> usize {
 fn the_canaries_of_block_mapping_are_caught_and_the_control_is_not() {
     let migrating = log_block("periodic:3");
     for scheme in [migrating, Scheme::PrimaryReplacement, Scheme::Fast] {
-        assert_eq!(canary::<NONE>(scheme), 0, "the wrapper itself breaks nothing");
+        assert_eq!(canary(Defect::None, scheme), 0, "the wrapper itself breaks nothing");
     }
-    assert_eq!(canary_of_dead::<NONE>(), 0, "the wrapper itself breaks nothing");
-    assert_eq!(canary_of_shared_cells::<NONE>(Scheme::Fast), 0, "the wrapper itself breaks nothing");
+    assert_eq!(canary_of_dead(Defect::None), 0, "the wrapper itself breaks nothing");
+    assert_eq!(canary_of_shared_cells(Defect::None, Scheme::Fast), 0, "the wrapper itself breaks nothing");
     let caught = [
-        ("erases before merges are complete", canary::<ERASE_FIRST>(migrating)),
-        ("erases before folds are complete", canary::<ERASE_FIRST>(Scheme::PrimaryReplacement)),
-        ("erases before merges of shared log blocks are complete", canary::<ERASE_FIRST>(Scheme::Fast)),
-        ("forgets a page in a switch merge", canary::<FORGETFUL_SWITCH>(migrating)),
+        ("erases before merges are complete", canary(Defect::EraseFirst, migrating)),
+        ("erases before folds are complete", canary(Defect::EraseFirst, Scheme::PrimaryReplacement)),
+        ("erases before merges of shared log blocks are complete", canary(Defect::EraseFirst, Scheme::Fast)),
+        ("forgets a page in a switch merge", canary(Defect::ForgetfulSwitch, migrating)),
         ("keeps a stale page in a migration", canary_of_migration()),
-        ("trusts an uncommitted merge", canary::<TRUST_UNCOMMITTED>(migrating)),
-        ("trusts an older commit", canary::<TRUST_OLDER_COMMIT>(migrating)),
-        ("forgets discards", canary::<FORGET_DISCARDS>(migrating)),
-        ("forgets what is dead", canary_of_dead::<FORGET_DEAD>()),
-        ("continues torn log blocks", canary::<CONTINUE_TORN>(migrating)),
-        ("takes pages that share cells for apart", canary_of_shared_cells::<PAGES_APART>(Scheme::Fast)),
-        ("does not see what a cut has harmed", canary_of_shared_cells::<HIDE_HARM>(Scheme::Fast)),
-        ("does not see it in primary blocks", canary_of_shared_cells::<HIDE_HARM>(Scheme::PrimaryReplacement)),
+        ("trusts an uncommitted merge", canary(Defect::TrustUncommitted, migrating)),
+        ("trusts an older commit", canary(Defect::TrustOlderCommit, migrating)),
+        ("forgets discards", canary(Defect::ForgetDiscards, migrating)),
+        ("forgets what is dead", canary_of_dead(Defect::ForgetDead)),
+        ("continues torn log blocks", canary(Defect::ContinueTorn, migrating)),
+        ("takes pages that share cells for apart", canary_of_shared_cells(Defect::PagesApart, Scheme::Fast)),
+        ("does not see what a cut has harmed", canary_of_shared_cells(Defect::HideHarm, Scheme::Fast)),
+        ("does not see it in primary blocks", canary_of_shared_cells(Defect::HideHarm, Scheme::PrimaryReplacement)),
     ];
     for (what, seeds) in caught {
         println!("an engine that {what}: caught by {seeds} of 20 seeds");

@@ -18,8 +18,7 @@ use crate::storm::storm;
 
 /// What a broken log does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Defect {
+pub(crate) enum Defect {
     /// Nothing: the control.
     None,
     /// A victim is erased before its copies have been programmed.
@@ -28,8 +27,6 @@ enum Defect {
     ReuseTorn,
     /// Of two copies, the older is believed.
     TrustStale,
-    /// Discards are not recorded.
-    ForgetDiscards,
     /// The old copy is flagged invalid before the new one is complete.
     SkipFlagOrder,
     /// Pages that a cut may have hit are served as they are.
@@ -52,22 +49,6 @@ enum Defect {
     ForgetUnsettled,
 }
 
-pub(crate) const BELIEVE_CHECKPOINT: u8 = Defect::BelieveCheckpoint as u8;
-pub(crate) const NONE: u8 = Defect::None as u8;
-const ERASE_FIRST: u8 = Defect::EraseFirst as u8;
-const REUSE_TORN: u8 = Defect::ReuseTorn as u8;
-const TRUST_STALE: u8 = Defect::TrustStale as u8;
-pub(crate) const FORGET_DISCARDS: u8 = Defect::ForgetDiscards as u8;
-const SKIP_FLAG_ORDER: u8 = Defect::SkipFlagOrder as u8;
-pub(crate) const SERVE_SUSPECTS: u8 = Defect::ServeSuspects as u8;
-pub(crate) const BELIEVE_RESCUE: u8 = Defect::BelieveRescue as u8;
-pub(crate) const KEEP_RETIRED: u8 = Defect::KeepRetired as u8;
-pub(crate) const FORGET_GAPS: u8 = Defect::ForgetGaps as u8;
-pub(crate) const BELIEVE_SUPERSEDED: u8 = Defect::BelieveSuperseded as u8;
-pub(crate) const BELIEVE_SUMMARIES: u8 = Defect::BelieveSummaries as u8;
-pub(crate) const FORGET_TAG_PAGES: u8 = Defect::ForgetTagPages as u8;
-pub(crate) const FORGET_UNSETTLED: u8 = Defect::ForgetUnsettled as u8;
-
 /// A copy that the broken log has promised, but not made yet.
 #[derive(Debug)]
 struct Owed {
@@ -83,17 +64,26 @@ std::thread_local! {
     static LAST_MARK: Cell<Option<(Vec<u8>, u64)>> = const { Cell::new(None) };
     /// Copies that were superseded and have not been erased.
     static SUPERSEDED: RefCell<HashMap<Ppn, Tag>> = RefCell::default();
+    /// The defect of the last log: numbers are compared without one.
+    static DEFECT: Cell<Defect> = const { Cell::new(Defect::None) };
 }
 
-/// A log with a defect.
+/// A log with a defect. The defect is no parameter of the type, as whether discards are forgotten has to be: for each
+/// one a whole engine would be compiled.
 #[derive(Debug)]
-pub(crate) struct Broken<L, const DEFECT: u8> {
+pub(crate) struct Broken<L, const FORGETS: bool> {
     log: L,
+    defect: Defect,
     owed: Vec<Owed>,
     claimed_clean: bool,
 }
 
-impl<L: Log, const DEFECT: u8> Broken<L, DEFECT> {
+impl<L: Log, const FORGETS: bool> Broken<L, FORGETS> {
+    fn new(log: L, defect: Defect) -> Self {
+        DEFECT.set(defect);
+        Self { log, defect, owed: Vec::new(), claimed_clean: false }
+    }
+
     fn pay(&mut self) -> Result<(), ErrorKind> {
         for owed in std::mem::take(&mut self.owed) {
             let source = Source::Host(&owed.data, owed.seq);
@@ -110,9 +100,9 @@ impl<L: Log, const DEFECT: u8> Broken<L, DEFECT> {
     }
 }
 
-impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
+impl<L: Log, const FORGETS: bool> Log for Broken<L, FORGETS> {
     const STORES: bool = true;
-    const DISCARDS: Discards = if DEFECT == FORGET_DISCARDS { Discards::Forgotten } else { L::DISCARDS };
+    const DISCARDS: Discards = if FORGETS { Discards::Forgotten } else { L::DISCARDS };
 
     fn shape(&self) -> LogShape {
         self.log.shape()
@@ -135,7 +125,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         source: Source<'_>,
         replaces: Ppn,
     ) -> Result<(), ErrorKind> {
-        if DEFECT == ERASE_FIRST {
+        if self.defect == Defect::EraseFirst {
             if let Source::Copy(from) = source {
                 let mut data = vec![0; self.log.shape().page_bytes as usize];
                 self.log.read(from, lpn, &mut data)?;
@@ -145,16 +135,16 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
             }
             self.pay()?;
         }
-        if DEFECT == SKIP_FLAG_ORDER && replaces.is_some() {
+        if self.defect == Defect::SkipFlagOrder && replaces.is_some() {
             self.log.invalidate(replaces)?;
         }
-        if DEFECT == BELIEVE_SUPERSEDED
+        if self.defect == Defect::BelieveSuperseded
             && replaces.is_some()
             && let Some(tag) = self.tag(replaces)?
         {
             SUPERSEDED.with_borrow_mut(|superseded| superseded.insert(replaces, tag));
         }
-        if DEFECT == BELIEVE_CHECKPOINT
+        if self.defect == Defect::BelieveCheckpoint
             && let (Kind::CleanMark, Source::Host(data, seq)) = (kind, source)
         {
             LAST_MARK.set(Some((data.to_vec(), seq)));
@@ -178,7 +168,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     }
     fn read_mark(&mut self, seg: Seg, kind: Kind, data: &mut [u8]) -> Result<Option<u64>, ErrorKind> {
         let read = self.log.read_mark(seg, kind, data)?;
-        if DEFECT == BELIEVE_CHECKPOINT
+        if self.defect == Defect::BelieveCheckpoint
             && kind == Kind::CleanMark
             && let Some((mark, seq)) = LAST_MARK.take()
         {
@@ -188,7 +178,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         Ok(read)
     }
     fn padding(&self, seg: Seg, next: u32) -> u32 {
-        if DEFECT == FORGET_TAG_PAGES { 0 } else { self.log.padding(seg, next) }
+        if self.defect == Defect::ForgetTagPages { 0 } else { self.log.padding(seg, next) }
     }
     fn has_tag_pages(&self) -> bool {
         self.log.has_tag_pages()
@@ -203,7 +193,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         self.log.collides(at, source)
     }
     fn unsettled(&self) -> Option<(Seg, u32)> {
-        if DEFECT == FORGET_UNSETTLED { None } else { self.log.unsettled() }
+        if self.defect == Defect::ForgetUnsettled { None } else { self.log.unsettled() }
     }
     fn settle(&mut self, seg: Seg) {
         self.log.settle(seg);
@@ -243,7 +233,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
             return Ok(ReadReport::default());
         }
         let read = self.log.read(at, lpn, data);
-        if DEFECT == BELIEVE_SUMMARIES && read == Err(ErrorKind::Uncorrectable) {
+        if self.defect == Defect::BelieveSummaries && read == Err(ErrorKind::Uncorrectable) {
             data.fill(0xFF);
             return Ok(ReadReport::default());
         }
@@ -262,7 +252,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         self.log.is_bad(seg)
     }
     fn retire(&mut self, seg: Seg) -> Result<(), ErrorKind> {
-        if DEFECT == KEEP_RETIRED { Ok(()) } else { self.log.retire(seg) }
+        if self.defect == Defect::KeepRetired { Ok(()) } else { self.log.retire(seg) }
     }
     fn has_traces(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         self.log.has_traces(seg)
@@ -280,9 +270,9 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
     fn scan(&mut self, seg: Seg) -> Result<Option<SegmentScan>, ErrorKind> {
         let mut scan = self.log.scan(seg)?;
         if let Some(scan) = &mut scan {
-            match DEFECT {
+            match self.defect {
                 // Believing that nothing was cut is what lets torn pages be used again.
-                REUSE_TORN => {
+                Defect::ReuseTorn => {
                     scan.needs_erase = false;
                     if scan.empty && !scan.bad && !std::mem::replace(&mut self.claimed_clean, true) {
                         let mark = Tag { lpn: Lpn(0), seq: 0, class: Class(0), kind: Kind::CleanMark };
@@ -290,15 +280,16 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
                         scan.tags = vec![Some(mark)];
                     }
                 }
-                FORGET_GAPS => scan.gone.clear(),
-                BELIEVE_SUPERSEDED => SUPERSEDED.with_borrow(|superseded| {
+                Defect::ForgetGaps => scan.gone.clear(),
+                Defect::BelieveSuperseded => SUPERSEDED.with_borrow(|superseded| {
                     let first = seg.0 * self.log.shape().slots;
                     for (at, tag) in (first..).map(Ppn).zip(&mut scan.tags) {
                         *tag = tag.or(superseded.get(&at).copied());
                     }
                 }),
-                SERVE_SUSPECTS => scan.suspect_from = u32::MAX,
-                BELIEVE_RESCUE if matches!(scan.tags.first(), Some(Some(tag)) if tag.kind == Kind::RescueMark) => {
+                Defect::ServeSuspects => scan.suspect_from = u32::MAX,
+                Defect::BelieveRescue if matches!(scan.tags.first(), Some(Some(tag)) if tag.kind == Kind::RescueMark) =>
+                {
                     scan.suspect_from = u32::MAX;
                 }
                 _ => {}
@@ -307,7 +298,7 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
         Ok(scan)
     }
     fn newer(a: u64, b: u64) -> Ordering {
-        if DEFECT == TRUST_STALE { L::newer(b, a) } else { L::newer(a, b) }
+        if DEFECT.get() == Defect::TrustStale { L::newer(b, a) } else { L::newer(a, b) }
     }
     fn confirm(&mut self, winner: &dyn Fn(Lpn) -> Ppn) -> Result<(), ErrorKind> {
         self.log.confirm(winner)
@@ -315,18 +306,31 @@ impl<L: Log, const DEFECT: u8> Log for Broken<L, DEFECT> {
 }
 
 /// A rig whose log has a defect.
-pub(crate) struct BrokenRig<R, const DEFECT: u8>(pub(crate) R);
+pub(crate) struct BrokenRig<R, const FORGETS: bool> {
+    rig: R,
+    defect: Defect,
+}
+
+/// A rig whose log does that wrong.
+pub(crate) fn broken<R>(rig: R, defect: Defect) -> BrokenRig<R, false> {
+    BrokenRig { rig, defect }
+}
+
+/// A rig whose log does not record discards.
+pub(crate) fn forgetful<R>(rig: R) -> BrokenRig<R, true> {
+    BrokenRig { rig, defect: Defect::None }
+}
 
 macro_rules! broken_rig {
     ($rig:ty, $log:ty, $chip:ty) => {
-        impl<const DEFECT: u8> PageRig for BrokenRig<$rig, DEFECT> {
+        impl<const FORGETS: bool> PageRig for BrokenRig<$rig, FORGETS> {
             type Chip = $chip;
-            type Log = Broken<$log, DEFECT>;
+            type Log = Broken<$log, FORGETS>;
             fn chip(&self) -> $chip {
-                self.0.chip()
+                self.rig.chip()
             }
             fn log(&self, chip: $chip) -> Self::Log {
-                Broken { log: self.0.log(chip), owed: Vec::new(), claimed_clean: false }
+                Broken::new(self.rig.log(chip), self.defect)
             }
             fn under(log: &Self::Log) -> &$chip {
                 log.log.chip()
@@ -338,10 +342,10 @@ macro_rules! broken_rig {
                 log.log.into_chip()
             }
             fn config(&self) -> PageConfig {
-                self.0.config()
+                self.rig.config()
             }
             fn profile(&self) -> &ChipProfile {
-                self.0.profile()
+                self.rig.profile()
             }
         }
     };
@@ -414,17 +418,21 @@ pub(crate) fn is_caught(proof: impl FnOnce()) -> bool {
     ended.is_err()
 }
 
-fn nand_canary<const DEFECT: u8>() -> usize {
-    caught(&BrokenRig::<_, DEFECT>(nand([512, 12, 12, 1], 1, 1, 66, "single")))
+fn nand_canary(defect: Defect) -> usize {
+    caught(&broken(small_nand(), defect))
 }
 
-fn nor_canary<const DEFECT: u8>() -> usize {
-    caught(&BrokenRig::<_, DEFECT>(nor(8, 12, 2, 56, "single")))
+fn small_nand() -> NandRig {
+    nand([512, 12, 12, 1], 1, 1, 66, "single")
+}
+
+fn nor_canary(defect: Defect) -> usize {
+    caught(&broken(nor(8, 12, 2, 56, "single"), defect))
 }
 
 /// A storm, since this takes mounts that are cut.
-fn rescue_canary<const DEFECT: u8>() -> usize {
-    let rig = BrokenRig::<_, DEFECT>(nand([512, 8, 12, 1], 1, 1, 40, "single"));
+fn rescue_canary(defect: Defect) -> usize {
+    let rig = broken(nand([512, 8, 12, 1], 1, 1, 40, "single"), defect);
     caught_by(&rig, |seed| {
         storm(&rig, seed, 300, 6);
         Ok(())
@@ -434,18 +442,18 @@ fn rescue_canary<const DEFECT: u8>() -> usize {
 #[test]
 fn the_canaries_are_caught_and_the_control_is_not() {
     assert_eq!(
-        (nand_canary::<NONE>(), nor_canary::<NONE>(), rescue_canary::<NONE>()),
+        (nand_canary(Defect::None), nor_canary(Defect::None), rescue_canary(Defect::None)),
         (0, 0, 0),
         "the wrapper itself breaks nothing"
     );
     let caught = [
-        ("erases before copies are durable", nand_canary::<ERASE_FIRST>()),
-        ("reuses a torn page", nand_canary::<REUSE_TORN>()),
-        ("trusts a stale copy", nand_canary::<TRUST_STALE>()),
-        ("forgets discards", nand_canary::<FORGET_DISCARDS>()),
-        ("skips the flag order", nor_canary::<SKIP_FLAG_ORDER>()),
-        ("serves suspect pages", nand_canary::<SERVE_SUSPECTS>()),
-        ("believes a rescue that was cut", rescue_canary::<BELIEVE_RESCUE>()),
+        ("erases before copies are durable", nand_canary(Defect::EraseFirst)),
+        ("reuses a torn page", nand_canary(Defect::ReuseTorn)),
+        ("trusts a stale copy", nand_canary(Defect::TrustStale)),
+        ("forgets discards", caught(&forgetful(small_nand()))),
+        ("skips the flag order", nor_canary(Defect::SkipFlagOrder)),
+        ("serves suspect pages", nand_canary(Defect::ServeSuspects)),
+        ("believes a rescue that was cut", rescue_canary(Defect::BelieveRescue)),
     ];
     for (what, seeds) in caught {
         println!("an engine that {what}: caught by {seeds} of 20 seeds");

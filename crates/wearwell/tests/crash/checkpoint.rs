@@ -5,8 +5,8 @@ use wearwell::{BlockDevice, Inspect, Lookup, Lpn, Rng, Seg};
 use wearwell_emu::{EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{Nand, PageAddr};
 
-use crate::canary::{BELIEVE_CHECKPOINT, BrokenRig, NONE, caught_by};
-use crate::exhaustive::{aged, begin, cut_recovery, recover, run, shut_down};
+use crate::canary::{Defect, broken, caught_by};
+use crate::exhaustive::{aged, begin, cut_recovery, cuts, recover, run, shut_down};
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, PageRig, Rig, checkpointed, nand, outcomes};
 use crate::storm::{seeds, storm_of};
@@ -168,17 +168,15 @@ fn prove(rig: &NandRig, seed: u64) {
     };
     let (ftl, _, first) = session(None);
     let kinds = NandRig::chip_of(&ftl).trace().to_vec();
-    for (index, kind) in kinds.iter().enumerate() {
-        for &outcome in outcomes(*kind, rig.paired_pages()) {
-            let what = format!("operation {index} ({kind:?}) left {outcome:?}");
-            let (ftl, model, _) = session(Some(PowerCut { at_op: first + index as u64, outcome }));
-            let mut chip = NandRig::into_chip(ftl);
-            assert!(chip.is_off(), "{what}: the same run reaches the cut");
-            chip.power_on();
-            recover(rig, chip.clone(), &mut model.clone(), &what);
-            shut_down(rig, chip.clone(), &mut model.clone(), &what);
-            cut_recovery(rig, &chip, &model, &what);
-        }
+    for (index, kind, outcome) in cuts(&kinds, rig.paired_pages()) {
+        let what = format!("operation {index} ({kind:?}) left {outcome:?}");
+        let (ftl, model, _) = session(Some(PowerCut { at_op: first + index as u64, outcome }));
+        let mut chip = NandRig::into_chip(ftl);
+        assert!(chip.is_off(), "{what}: the same run reaches the cut");
+        chip.power_on();
+        recover(rig, chip.clone(), &mut model.clone(), &what);
+        shut_down(rig, chip.clone(), &mut model.clone(), &what);
+        cut_recovery(rig, &chip, &model, &what);
     }
 }
 
@@ -199,8 +197,8 @@ fn storms_of_shutdowns() {
     }
 }
 
-fn canary<const DEFECT: u8>() -> usize {
-    let rig = BrokenRig::<_, DEFECT>(checkpointed(nand([512, 12, 12, 1], 1, 1, 66, "single")));
+fn canary(defect: Defect) -> usize {
+    let rig = broken(checkpointed(nand([512, 12, 12, 1], 1, 1, 66, "single")), defect);
     caught_by(&rig, |seed| {
         storm_of(&rig, seed, 60, 80, SHUTDOWNS);
         Ok(())
@@ -209,8 +207,8 @@ fn canary<const DEFECT: u8>() -> usize {
 
 #[test]
 fn an_engine_that_believes_an_outdated_checkpoint_is_caught() {
-    assert_eq!(canary::<NONE>(), 0, "the wrapper itself breaks nothing");
-    let seeds = canary::<BELIEVE_CHECKPOINT>();
+    assert_eq!(canary(Defect::None), 0, "the wrapper itself breaks nothing");
+    let seeds = canary(Defect::BelieveCheckpoint);
     println!("caught by {seeds} of 20 seeds");
     assert!(seeds >= 15, "caught by only {seeds} of 20 seeds");
 }

@@ -5,7 +5,7 @@ use wearwell::{BlockDevice, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
-use crate::canary::{BELIEVE_SUMMARIES, BrokenRig, FORGET_GAPS, is_caught};
+use crate::canary::{Defect, broken, is_caught};
 use crate::model::{Command, Found, Model};
 use crate::rig::{NandRig, PageRig, Rig, nand};
 
@@ -254,8 +254,8 @@ fn what_an_erase_has_taken_never_reads_as_ones() {
 #[test]
 fn the_canaries_are_caught() {
     let small = nand([512, 8, 14, 1], 1, 1, 40, "single");
-    let forgets = is_caught(|| _ = take_summaries(&BrokenRig::<_, FORGET_GAPS>(small), Stop::PowerOff));
+    let forgets = is_caught(|| _ = take_summaries(&broken(small, Defect::ForgetGaps), Stop::PowerOff));
     assert!(forgets, "an engine that forgets what it could not read");
-    let believes = is_caught(|| _ = take_behind_erases(&BrokenRig::<_, BELIEVE_SUMMARIES>(striped())));
+    let believes = is_caught(|| _ = take_behind_erases(&broken(striped(), Defect::BelieveSummaries)));
     assert!(believes, "an engine that believes summaries, whatever the pages say");
 }

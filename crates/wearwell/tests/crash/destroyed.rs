@@ -7,8 +7,8 @@ use wearwell_emu::{EmuChip, EmuNand, EmuNor};
 use wearwell_flash::{BlockAddr, Nand, Nor, NorAddr, PageAddr};
 
 use crate::block::{block, by_stream, log_block};
-use crate::block_canary::{BrokenRig as BrokenBlocks, HIDE_HARM};
-use crate::canary::{BELIEVE_SUPERSEDED, BrokenRig, FORGET_DISCARDS, is_caught};
+use crate::block_canary::{BrokenRig as BrokenBlocks, Defect as BlockDefect};
+use crate::canary::{Defect, broken, forgetful, is_caught};
 use crate::damage::{Stop, outcome, used};
 use crate::model::{Found, content_of};
 use crate::rig::{Rig, checkpointed, nand, nor};
@@ -250,12 +250,12 @@ where
 #[test]
 fn the_canaries_of_destruction_are_caught() {
     let small = || nand([512, 8, 14, 1], 1, 1, 40, "single");
-    let unrecorded = BrokenRig::<_, FORGET_DISCARDS>(small());
+    let unrecorded = forgetful(small());
     assert!(is_canary(&unrecorded, Layout::Nand, Unit::Block), "`nand` without a map");
-    let unrecorded = BrokenRig::<_, FORGET_DISCARDS>(checkpointed(small()));
+    let unrecorded = forgetful(checkpointed(small()));
     assert!(is_canary(&unrecorded, Layout::Checkpoint, Unit::Block), "a checkpoint without a map");
     for unit in [Unit::Page, Unit::Block] {
-        let stale = BrokenRig::<_, BELIEVE_SUPERSEDED>(nor(SLOTS, 14, 2, 48, "single"));
+        let stale = broken(nor(SLOTS, 14, 2, 48, "single"), Defect::BelieveSuperseded);
         assert!(is_canary(&stale, Layout::Nor, unit), "`nor` that believes what a lost {unit:?} superseded");
         for (layout, rig) in [
             (Layout::Log, block([512, 8, 14, 1], 1, 48, log_block("periodic:3"))),
@@ -264,7 +264,7 @@ fn the_canaries_of_destruction_are_caught() {
             (Layout::SharedLog, by_stream([512, 8, 16, 1], 48)),
         ] {
             let scheme = rig.config.scheme;
-            let blind = BrokenBlocks::<HIDE_HARM>(rig);
+            let blind = BrokenBlocks(rig, BlockDefect::HideHarm);
             assert!(is_canary(&blind, layout, unit), "{scheme:?} that takes a lost {unit:?} for erased");
         }
     }

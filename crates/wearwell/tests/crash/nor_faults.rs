@@ -8,19 +8,16 @@ use wearwell::{BlockDevice, CleaningTrigger, FtlError, Inspect, Lookup, Lpn, Rng
 use wearwell_emu::{CutOutcome, EmuChip, EmuError, EmuNor, Faults, PowerCut};
 use wearwell_flash::{BankAddr, BlockAddr, ErrorKind, Nor, NorAddr, NorGeometry};
 
-use crate::canary::{BrokenRig, KEEP_RETIRED, NONE};
+use crate::canary::{Defect, broken};
 use crate::failing::{fail_each, run};
 use crate::model::{Command, Model};
 use crate::rig::{NorRig, PageRig, Rig, nor};
 
-fn broken<const DEFECT: u8>() -> BrokenRig<NorRig, DEFECT> {
-    BrokenRig(nor(8, 14, 2, 48, "single"))
-}
-
 #[test]
 fn a_block_that_is_retired_and_still_believed_is_noticed() {
-    assert_eq!(fail_each(&broken::<NONE>(), 1).map(|_| ()), Ok(()), "the wrapper itself breaks nothing");
-    let caught = (1..6).filter(|&seed| fail_each(&broken::<KEEP_RETIRED>(), seed).is_err()).count();
+    let rig = |defect| broken(nor(8, 14, 2, 48, "single"), defect);
+    assert_eq!(fail_each(&rig(Defect::None), 1).map(|_| ()), Ok(()), "the wrapper itself breaks nothing");
+    let caught = (1..6).filter(|&seed| fail_each(&rig(Defect::KeepRetired), seed).is_err()).count();
     assert!(caught > 2, "caught by only {caught} of 5 seeds");
 }
 

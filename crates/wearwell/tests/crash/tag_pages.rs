@@ -3,9 +3,7 @@
 use wearwell::Placement;
 use wearwell::page::{ConfigError, MountError, PageFtl};
 
-use crate::canary::{
-    BELIEVE_RESCUE, BrokenRig, FORGET_TAG_PAGES, FORGET_UNSETTLED, NONE, SERVE_SUSPECTS, caught, caught_by,
-};
+use crate::canary::{Defect, broken, caught, caught_by};
 use crate::damage::{Stop, take_behind_erases, take_each, take_summaries};
 use crate::exhaustive::prove;
 use crate::failing::{fail_each, wear_down_all};
@@ -138,20 +136,19 @@ fn what_an_erase_has_taken_never_reads_as_ones() {
 
 #[test]
 fn the_canaries_are_caught_and_the_control_is_not() {
-    fn cut<const DEFECT: u8>() -> usize {
-        caught(&BrokenRig::<_, DEFECT>(fullest([512, 12, 14, 1], 1, "single")))
-    }
-    fn stormed<const DEFECT: u8>() -> usize {
-        caught_by(&BrokenRig::<_, DEFECT>(fullest([512, 10, 14, 1], 1, "single")), |seed| {
-            storm(&BrokenRig::<_, DEFECT>(fullest([512, 10, 14, 1], 1, "single")), seed, 300, 6);
+    let cut = |defect| caught(&broken(fullest([512, 12, 14, 1], 1, "single"), defect));
+    let stormed = |defect| {
+        let rig = broken(fullest([512, 10, 14, 1], 1, "single"), defect);
+        caught_by(&rig, |seed| {
+            storm(&rig, seed, 300, 6);
             Ok(())
         })
-    }
-    assert_eq!((cut::<NONE>(), stormed::<NONE>()), (0, 0), "the wrapper itself breaks nothing");
+    };
+    assert_eq!((cut(Defect::None), stormed(Defect::None)), (0, 0), "the wrapper itself breaks nothing");
     let caught = [
-        ("flushes without a tag page", cut::<FORGET_TAG_PAGES>()),
-        ("serves suspect pages", cut::<SERVE_SUSPECTS>()),
-        ("believes a rescue that was cut", stormed::<BELIEVE_RESCUE>()),
+        ("flushes without a tag page", cut(Defect::ForgetTagPages)),
+        ("serves suspect pages", cut(Defect::ServeSuspects)),
+        ("believes a rescue that was cut", stormed(Defect::BelieveRescue)),
     ];
     for (what, seeds) in caught {
         println!("an engine that {what}: caught by {seeds} of 20 seeds");
@@ -159,6 +156,6 @@ fn the_canaries_are_caught_and_the_control_is_not() {
     }
     let mut rig = fullest([1024, 16, 16, 1], 1, "separate-gc");
     rig.0.logical_pages -= rig.0.logical_pages / 6;
-    let failed = fail_each(&BrokenRig::<_, FORGET_UNSETTLED>(rig), 1);
+    let failed = fail_each(&broken(rig, Defect::ForgetUnsettled), 1);
     assert!(failed.is_err(), "an engine that leaves pages without their tags is caught");
 }
