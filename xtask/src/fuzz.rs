@@ -41,6 +41,16 @@ pub(crate) enum Effort {
     Search { seconds: u64 },
 }
 
+impl Effort {
+    /// The profile in `fuzz/Cargo.toml` that the targets are built with.
+    fn profile(self) -> &'static str {
+        match self {
+            Self::Smoke { .. } => "smoke",
+            Self::Search { .. } => "release",
+        }
+    }
+}
+
 /// Runs the named targets, or all, as many at a time as there are cores. Without a C++ compiler for libFuzzer, the seed
 /// corpus is mutated without coverage.
 pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Result<(), TaskError> {
@@ -55,7 +65,7 @@ pub(crate) fn run(workspace: &Workspace, named: &[String], effort: Effort) -> Re
         let mut test = workspace.cargo_apart(FOLDER, FOLDER, &["test", "--no-default-features", "--release"]);
         return process::run(&mut test);
     }
-    let programs = build(workspace)?;
+    let programs = build(workspace, effort.profile())?;
     let chosen = TARGETS.iter().filter(|target| named.is_empty() || named.iter().any(|name| name == *target));
     let (chosen, crashed) = (Mutex::new(chosen), Mutex::new(Vec::new()));
     // The lock is held for the choice alone, and not while the target runs.
@@ -83,12 +93,13 @@ fn has_cpp_compiler() -> bool {
 }
 
 /// Builds all targets and returns the folder they are in.
-fn build(workspace: &Workspace) -> Result<PathBuf, TaskError> {
+fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, TaskError> {
     let host = host_triple()?;
     // With an explicit target the flags do not apply to build scripts and macros.
-    let mut build = workspace.cargo_apart(FOLDER, FOLDER, &["build", "--release", "--bins", "--target", &host]);
+    let mut build =
+        workspace.cargo_apart(FOLDER, FOLDER, &["build", "--profile", profile, "--bins", "--target", &host]);
     process::run(build.env("RUSTFLAGS", COVERAGE_FLAGS))?;
-    Ok(workspace.target(FOLDER).join(host).join("release"))
+    Ok(workspace.target(FOLDER).join(host).join(profile))
 }
 
 fn host_triple() -> Result<String, TaskError> {
