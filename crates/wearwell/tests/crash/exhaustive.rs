@@ -1,8 +1,8 @@
 //! Every operation × every outcome × a second cut in recovery.
 
 use wearwell::{BlockDevice, Inspect, Rng};
-use wearwell_emu::{CutOutcome, EmuChip, OpKind, PowerCut};
-use wearwell_flash::{BlockAddr, Nand};
+use wearwell_emu::{CutOutcome, EmuChip, EmuNand, OpKind, PowerCut};
+use wearwell_flash::{BlockAddr, Nand, PageAddr};
 
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, Rig, keeping, nand, nor, outcomes};
@@ -76,19 +76,20 @@ pub(crate) fn cuts(kinds: &[OpKind], paired_pages: u32) -> impl Iterator<Item = 
     of_each.flat_map(move |(index, &kind)| {
         let is_last = index + 1 == kinds.len();
         let all = outcomes(kind, paired_pages).iter();
-        all.filter(move |&&outcome| is_last || !is_done(kind, outcome)).map(move |&outcome| (index, kind, outcome))
+        all.filter(move |&&outcome| is_last || Some(outcome) != done(kind)).map(move |&outcome| (index, kind, outcome))
     })
 }
 
-/// True if the operation was done. An erase of NOR goes on beside others, so the next operation does not stand for it.
-fn is_done(kind: OpKind, outcome: CutOutcome) -> bool {
-    matches!(
-        (kind, outcome),
-        (OpKind::Program, CutOutcome::ProgramNew)
-            | (OpKind::Erase, CutOutcome::EraseDone)
-            | (OpKind::MarkBad, CutOutcome::MarkNew)
-            | (OpKind::NorProgram, CutOutcome::NorProgramAll)
-    )
+/// What a cut leaves of an operation that was done. An erase of NOR goes on beside others, so the next operation does
+/// not stand for it.
+fn done(kind: OpKind) -> Option<CutOutcome> {
+    match kind {
+        OpKind::Program => Some(CutOutcome::ProgramNew),
+        OpKind::Erase => Some(CutOutcome::EraseDone),
+        OpKind::MarkBad => Some(CutOutcome::MarkNew),
+        OpKind::NorProgram => Some(CutOutcome::NorProgramAll),
+        OpKind::NorErase | OpKind::NorErasing => None,
+    }
 }
 
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
@@ -161,6 +162,42 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32) {
         proven += 1;
     }
     assert!(proven > 150, "only {proven} cuts");
+}
+
+/// All that can be read on a chip.
+fn pages_of(chip: &mut EmuNand) -> Vec<Option<[Vec<u8>; 2]>> {
+    let geometry = chip.geometry();
+    let read = |page| {
+        let [mut data, mut spare] = [geometry.page_bytes, geometry.spare_bytes].map(|bytes| vec![0; bytes as usize]);
+        chip.read(PageAddr(page), &mut data, &mut spare).ok().map(|_| [data, spare])
+    };
+    (0..geometry.blocks * geometry.pages_per_block).map(read).collect()
+}
+
+/// So the proofs need not cut behind an operation and before the next one.
+#[test]
+fn an_operation_that_was_done_leaves_what_the_next_one_finds() {
+    let (rig, seed) = (small_nand("single"), 1);
+    let (ftl, aged_model) = aged(&rig);
+    let aged_chip = NandRig::into_chip(ftl);
+    let (mut ftl, mut model) = begin(&rig, aged_chip.clone(), &aged_model);
+    let first = NandRig::chip_of(&ftl).ops();
+    NandRig::chip_of_mut(&mut ftl).start_trace();
+    run(&rig, &mut ftl, &mut model, seed, 45, "nothing cut");
+    let kinds = NandRig::chip_of(&ftl).trace().to_vec();
+    let left_by = |index: usize, outcome| {
+        let (mut ftl, mut model) = begin(&rig, aged_chip.clone(), &aged_model);
+        NandRig::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op: first + index as u64, outcome }));
+        assert!(run(&rig, &mut ftl, &mut model, seed, 45, ""), "operation {index} is reached");
+        let mut chip = NandRig::into_chip(ftl);
+        chip.power_on();
+        pages_of(&mut chip)
+    };
+    assert!(kinds.contains(&OpKind::Erase) && kinds.contains(&OpKind::Program), "{kinds:?}");
+    for (index, pair) in kinds.windows(2).enumerate() {
+        let [before, next] = [done(pair[0]), Some(outcomes(pair[1], 1)[0])].map(|outcome| outcome.expect("NAND"));
+        assert_eq!(left_by(index, before), left_by(index + 1, next), "operation {index}, {pair:?}");
+    }
 }
 
 fn small_nand(place: &str) -> NandRig {
