@@ -43,7 +43,7 @@ const APART: &[Step] = &[
 /// The step that not every machine can do.
 const GUESTS: Step = ("guests", guests::kernels);
 
-/// It takes all cores for as long as it runs, so it runs when all others are over.
+/// The last, on one core: what runs beside it has mostly single programs left to build.
 const TORTURE: Step = ("torture", short_torture);
 
 /// The names of all steps.
@@ -69,10 +69,9 @@ pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
         _ = guests::install(tools);
     }
     let beside = Beside::start(workspace);
-    let mut lines: Vec<String> =
-        STEPS.iter().chain(with_guests.then_some(&GUESTS)).map(|step| run(workspace, step)).collect();
+    let ours = STEPS.iter().chain(with_guests.then_some(&GUESTS)).chain([&TORTURE]);
+    let mut lines: Vec<String> = ours.map(|step| run(workspace, step)).collect();
     lines.extend(beside.and_then(Beside::finish).unwrap_or_else(|error| vec![line("beside", &Err(error), 0.0)]));
-    lines.push(run(workspace, &TORTURE));
     tell(&lines)
 }
 
