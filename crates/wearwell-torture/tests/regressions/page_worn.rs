@@ -265,3 +265,24 @@ fn the_last_copies_of_the_cleaner_are_in_the_way() {
          23+3@4, mount",
     );
 }
+
+/// The mark of a rescue decayed, and its copy and the original are suspect. The mark puts six other pages in doubt,
+/// which lie in two segments that hold another page each. They were copied to the only free segment, as if one of the
+/// two became empty by that. So none was left for the suspect page, and the device took no more writes.
+#[test]
+fn what_is_copied_leaves_no_segment_empty() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:4:5/random/single/none/proactive
+         logical-pages=90 endurance=100000 seed=7769916851904500617",
+        "write 0 1 2 3 4 5 8 9 10 11 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40
+         41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76
+         77 78 79 80 81 82 83 84 85 86 87 62 14 78 85 82 21 8 48 58 4 27 55 60 66 80 6 89 23 42 5 72 64 56 44 43 75 65
+         60 74 69 18 68 4 58 70 87 1 27 4 12 17 58 89 3 2 28 30 88 3 29 35 82 68 61 3 81 37 29 10 46 78 45 48 87 55 37
+         71 39 80 45 78 31 73 7 27 68 17 65 74 65 64 88 25 17 24 55 60 12 23 24 0 42 49 57 36 26 48 48 19 24 30 40 11
+         29 10 2 54 84 46 43 65 77 47 63 25 76 12 89 37 53 52 72 4 11 21 58 86 16 31 10 80 60 73 50 89 34 44 87 8 32
+         32 22 75 70 7 23 85 75 54 44 20 18 8 75 46 9 32 86 87 24 65 15 82 34 70 65 87 58 53 60 89 18 62 76 39 19 82
+         14 61 69 54 29 1 79 21 79 33 71 77 34 86 57 22 14 88 60 62 19 67 71 76 28 20 70 46 23, discard 33, write 89,
+         cut 3:56020, mount, decay 19, mount",
+    );
+}

@@ -120,13 +120,18 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         Ok(Vec::new())
     }
 
-    /// True if all can be copied. The uncertain ones come first. They may take the last free segment, since the
-    /// segments that hold them become empty: of these one may be erased for the others.
+    /// True if all can be copied. The uncertain ones come first. They may take the last free segment if that leaves one
+    /// of theirs empty, which may be erased for the others.
     fn has_room(&mut self, suspects: &[Found], uncertain: &[Found]) -> Result<bool, MountError> {
         let due: Vec<Page> = suspects.iter().filter_map(|found| self.due(found)).collect();
         let mut all: Vec<Page> = uncertain.iter().filter_map(|found| self.due(found)).collect();
         let (first, most) = (all.len(), self.most_copies());
-        let emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
+        let mut emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
+        // What seems to be needed holds other pages, too, and stays.
+        emptied.retain(|&seg| {
+            let leaving = all.iter().filter(|page| self.segment_of(page.at) == seg).count();
+            leaving == self.alloc.table().valid(seg) as usize
+        });
         all.extend(&due);
         let room = match self.alloc.free().total() as usize {
             // The rescue would begin with an erase.
