@@ -176,7 +176,13 @@ impl Segments {
 
     /// Segments that are neither retired nor about to be retired.
     pub(crate) fn sound(&self) -> u32 {
-        self.good() - self.all().filter(|&s| self.state(s).health() == Health::Failing).count() as u32
+        self.good() - self.all().filter(|&s| self.is_failing(s)).count() as u32
+    }
+
+    /// True if the segment is to be retired once it is empty.
+    #[inline]
+    pub(crate) fn is_failing(&self, seg: Seg) -> bool {
+        self.state(seg).health() == Health::Failing
     }
 
     /// Segments to be emptied out of turn.
@@ -188,9 +194,8 @@ impl Segments {
     /// The candidate with the fewest valid pages, found by looking at all. One that is to be retired comes last:
     /// emptying it gives no segment back.
     pub(crate) fn fewest_valid(&self) -> Option<Seg> {
-        let is_failing = |s: Seg| self.state(s).health() == Health::Failing;
         let candidates = self.all().filter(|&s| self.is_candidate(s));
-        candidates.min_by_key(|&s| (is_failing(s), self.valid(s), self.erases(s), s.0))
+        candidates.min_by_key(|&s| (self.is_failing(s), self.valid(s), self.erases(s), s.0))
     }
 
     /// The closed segment with data that was erased least often. A segment without data is about to be erased anyway.

@@ -172,9 +172,8 @@ impl<V: VictimChoice> SegmentPool<V> {
     /// that is to be retired comes last: emptying it gives no segment back.
     pub(super) fn fewest_valid(&mut self, clock: AgeClock, rng: &mut Rng) -> Option<Seg> {
         let seg = self.victims.fewest_valid(&self.table, clock, rng)?;
-        let is_failing = self.table.state(seg).health() == Health::Failing;
         // The policy knows nothing of failures, so the table is asked, which looks at every segment.
-        if is_failing { self.table.fewest_valid() } else { Some(seg) }
+        if self.table.is_failing(seg) { self.table.fewest_valid() } else { Some(seg) }
     }
 
     pub(super) fn score(&self, seg: Seg, clock: AgeClock) -> f64 {

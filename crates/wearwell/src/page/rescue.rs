@@ -28,7 +28,6 @@ use crate::addr::{Class, Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::{FtlError, Probe};
 use crate::place::PlaceChoice;
-use crate::segments::Health;
 
 use mark::encode_older;
 pub(super) use mark::{decode_incomplete, decode_older};
@@ -126,12 +125,8 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         let due: Vec<Page> = suspects.iter().filter_map(|found| self.due(found)).collect();
         let mut all: Vec<Page> = uncertain.iter().filter_map(|found| self.due(found)).collect();
         let (first, most) = (all.len(), self.most_copies());
-        let mut emptied: Vec<Seg> = all.iter().map(|page| self.segment_of(page.at)).collect();
         // What seems to be needed holds other pages, too, and stays.
-        emptied.retain(|&seg| {
-            let leaving = all.iter().filter(|page| self.segment_of(page.at) == seg).count();
-            leaving == self.alloc.table().valid(seg) as usize
-        });
+        let emptied: Vec<Seg> = self.emptied(&all).collect();
         all.extend(&due);
         let room = match self.alloc.free().total() as usize {
             // The rescue would begin with an erase.
@@ -250,7 +245,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     /// Adds the other valid pages of the segments that become free with the fewest additional pages: as long as they
     /// fit, and until more are free than are held back. Some of the pages may be among the `suspects`.
     fn add_victims(&self, pages: &mut Vec<Page>, suspects: &[Page]) {
-        let emptied = self.candidates(pages).filter(|&(others, _)| others == 0).count();
+        let emptied = self.emptied(pages).count();
         for _ in emptied..self.wanted_victims() {
             let more = self.candidates(pages).filter(|&(others, _)| others > 0).min();
             let Some((_, victim)) = more.filter(|(others, _)| pages.len() + others <= self.most_copies()) else {
@@ -263,6 +258,11 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
                 }
             }
         }
+    }
+
+    /// The segments that hold nothing but these pages.
+    fn emptied(&self, pages: &[Page]) -> impl Iterator<Item = Seg> + use<'_, 'a, L, P, V, W> {
+        self.candidates(pages).filter(|&(others, _)| others == 0).map(|(_, seg)| seg)
     }
 
     /// The segments that cleaning may choose, each with the number of its valid pages that are not among these.
@@ -427,7 +427,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             !copy.torn && others.peek().is_some() && others.all(|other| other.torn)
         };
         let mut whole: Vec<Seg> = copies.iter().filter(|copy| is_of_torn(copy)).map(segment_of).collect();
-        whole.retain(|&seg| self.tied.contains(&seg) && self.alloc.table().state(seg).health() != Health::Failing);
+        whole.retain(|&seg| self.tied.contains(&seg) && !self.alloc.table().is_failing(seg));
         for copy in &mut *copies {
             copy.suspect = copy.suspect && (copy.torn || !whole.contains(&self.segment_of(copy.found.at)));
         }
@@ -446,7 +446,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             let doubtful = self.alloc.log_mut().is_half_erased(seg)?;
             let doomed = doubtful && self.alloc.log_mut().shows_erase(seg)?;
             // Nothing counts in what a rescue has given up, though all of its copies may be there.
-            let has_failed = self.alloc.table().state(seg).health() == Health::Failing;
+            let has_failed = self.alloc.table().is_failing(seg);
             for (slot, tag) in scan.tags.iter().enumerate() {
                 let Some(tag) = tag.filter(|tag| self.hangs_on(tag.lpn, pages)) else { continue };
                 if matches!(tag.kind, Kind::Data | Kind::Lost) {

@@ -6,7 +6,7 @@ use wearwell_emu::{EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{Nand, PageAddr};
 
 use crate::canary::{Defect, broken, caught_by};
-use crate::exhaustive::{aged, begin, cut_recovery, cuts, recover, run, shut_down};
+use crate::exhaustive::{aged, begin, cuts, prove_recovery, run};
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, PageRig, Rig, checkpointed, nand, outcomes};
 use crate::storm::{seeds, storm_of};
@@ -174,9 +174,7 @@ fn prove(rig: &NandRig, seed: u64) {
         let mut chip = NandRig::into_chip(ftl);
         assert!(chip.is_off(), "{what}: the same run reaches the cut");
         chip.power_on();
-        recover(rig, chip.clone(), &mut model.clone(), &what);
-        shut_down(rig, chip.clone(), &mut model.clone(), &what);
-        cut_recovery(rig, &chip, &model, &what);
+        prove_recovery(rig, &chip, &model, &what);
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn aged<R: Rig>(rig: &R) -> (R::Ftl, Model) {
 }
 
 /// Mounts and verifies; then writes on for a while, and verifies again.
-pub(crate) fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
+fn recover<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
     let mut ftl = match rig.mount(chip) {
         Ok((ftl, _)) => ftl,
         Err(error) => panic!("{what}: cannot be mounted: {error}"),
@@ -57,7 +57,7 @@ fn write_on<R: Rig>(rig: &R, mut ftl: R::Ftl, model: &mut Model, commands: u32, 
 
 /// Mounts, shuts down at once, and mounts again: what the mount after the cut only remembers must not be forgotten by
 /// the next one, which trusts the chip.
-pub(crate) fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
+fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
     let what = format!("{what}; then shut down");
     let (mut ftl, _) = rig.mount(chip).unwrap_or_else(|error| panic!("{what}: {error}"));
     model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -93,7 +93,7 @@ fn done(kind: OpKind) -> Option<CutOutcome> {
 }
 
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
-pub(crate) fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
+fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
     let mut traced = chip.clone();
     traced.start_trace();
     let start = traced.ops();
@@ -118,6 +118,13 @@ pub(crate) fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what:
         chip.power_on();
         recover(rig, chip, &mut model, &what);
     }
+}
+
+/// Recovers what a cut has left of a chip: to the end, with a shutdown behind it, and with every second cut.
+pub(crate) fn prove_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
+    recover(rig, chip.clone(), &mut model.clone(), what);
+    shut_down(rig, chip.clone(), &mut model.clone(), what);
+    cut_recovery(rig, chip, model, what);
 }
 
 /// Mounts an aged chip, from which nothing was cut.
@@ -156,9 +163,7 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32) {
         assert!(run(rig, &mut ftl, &mut model, seed, commands, &what), "{what}: the same run reaches the cut");
         let mut chip = R::into_chip(ftl);
         chip.power_on();
-        recover(rig, chip.clone(), &mut model.clone(), &what);
-        shut_down(rig, chip.clone(), &mut model.clone(), &what);
-        cut_recovery(rig, &chip, &model, &what);
+        prove_recovery(rig, &chip, &model, &what);
         proven += 1;
     }
     assert!(proven > 150, "only {proven} cuts");

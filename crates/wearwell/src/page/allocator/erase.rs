@@ -11,7 +11,7 @@ use crate::page::log::{Discards, EraseProgress, Log};
 use crate::page::map::PageMap;
 use crate::place::PlaceChoice;
 use crate::place::{ClassPlacement, Reclaimed};
-use crate::segments::{Health, SegState};
+use crate::segments::SegState;
 use crate::spread::EraseSpread;
 use crate::wear::WearRule;
 
@@ -26,7 +26,7 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Allocator
         assert!(self.clean_mark.is_none(), "the mark goes before anything else changes");
         self.leave_class(seg, copied_pages);
         // A block in which a program failed is not used again.
-        if self.table().state(seg).health() == Health::Failing {
+        if self.table().is_failing(seg) {
             return self.retire(seg);
         }
         // One erase runs at a time.
