@@ -286,3 +286,17 @@ fn what_is_copied_leaves_no_segment_empty() {
          cut 3:56020, mount, decay 19, mount",
     );
 }
+
+/// A program fails, three mounts are cut, and all pages are in doubt, in a segment of which every empty one has copies.
+/// They were moved. The copies were left alone all the same, as what may still be needed, so that none of the empty
+/// segments was erased for the host.
+#[test]
+fn copies_of_pages_that_were_moved_are_not_needed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=64 blocks=7 dies=1 paired-pages=4 any-order
+         page blocks-per-segment=1 policies=watermark:1:1/lfs/hot-cold-readonly/none/proactive
+         logical-pages=10 endurance=100 seed=17350556590364876485",
+        "write 3, mount, write 6 1 8, mount, write 2, cut 1:10315, mount, fail 9:18272, cut 10:20409, mount, cut
+         14:56217, mount, cut 14:47632, mount, mount, write 7",
+    );
+}

@@ -305,6 +305,27 @@ pub(super) const PAGE: &[Canary] = &[
         torture: missed(Run::Kept("a_copy_is_erased_for_want_of_room")),
     },
     Canary {
+        name: "emptied-room",
+        rule: "P11",
+        broken: "pages in doubt are copied to the last free segment, whether theirs become empty or not",
+        file: "crates/wearwell/src/page/rescue.rs",
+        from: "let emptied: Vec<Seg> = self.emptied(&all).collect();",
+        to: "let of_all = all.iter().map(|page| self.segment_of(page.at));
+        let emptied: Vec<Seg> = if BROKEN { of_all.collect() } else { self.emptied(&all).collect() };",
+        crash: missed(Run::Crash("retold")),
+        torture: caught(Run::Kept("what_is_copied_leaves_no_segment_empty")),
+    },
+    Canary {
+        name: "moved-copies",
+        rule: "P11",
+        broken: "other copies of pages that were moved stay, though nothing else may be erased",
+        file: "crates/wearwell/src/page/cleaner/keeping.rs",
+        from: "filter(|spare| self.may_count(spare))",
+        to: "filter(|spare| BROKEN || self.may_count(spare))",
+        crash: missed(Run::Crash("retold")),
+        torture: caught(Run::Kept("copies_of_pages_that_were_moved")),
+    },
+    Canary {
         name: "given-up-rescue",
         rule: "P11",
         broken: "copies that a rescue has given up last",

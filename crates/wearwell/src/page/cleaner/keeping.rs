@@ -44,29 +44,33 @@ impl<L: Log, P: Probe, M: PageMap<L>, V: VictimChoice, W: PlaceChoice> Cleaner<L
     }
 
     fn erases_of(&self, of: Ppn, at: Ppn) -> [u32; 2] {
-        let slots = self.alloc.index().slots();
-        [of, at].map(|at| self.alloc.table().erases(slots.segment_of(at)))
+        [of, at].map(|at| self.alloc.table().erases(self.segment_of(at)))
     }
 
-    /// The segments with other copies.
+    /// The segments with other copies that may count.
     pub(super) fn spared_segments(&self) -> impl Iterator<Item = Seg> + '_ {
-        let slots = self.alloc.index().slots();
-        self.spares.iter().map(|spare| slots.segment_of(spare.at))
+        self.spares.iter().filter(|spare| self.may_count(spare)).map(|spare| self.segment_of(spare.at))
+    }
+
+    /// True if the page may lie where it lay. If it was moved, nobody needs this copy.
+    fn may_count(&self, spare: &Spare) -> bool {
+        self.is_there(spare) && self.alloc.table().valid(self.segment_of(spare.of)) > 0
+    }
+
+    fn segment_of(&self, at: Ppn) -> Seg {
+        self.alloc.index().slots().segment_of(at)
     }
 
     /// The segments with the last other copy of a page that may be needed: it is more likely to last, or a failure may
     /// take the place of what is erased to make room.
     pub(super) fn needed_spares(&self) -> impl Iterator<Item = Seg> + '_ {
         // Spec P11.
-        let segment_of = |at: Ppn| self.alloc.index().slots().segment_of(at);
-        let is_needed = move |spare: &&Spare| {
-            let (seg, copies) = (segment_of(spare.at), self.spares_of(spare.lpn, spare.of));
-            // Without a page in its segment, it lies elsewhere by now.
-            let counts = self.is_there(spare) && self.alloc.table().valid(segment_of(spare.of)) > 0;
-            let is_last = copies.into_iter().all(|at| segment_of(at) == seg);
-            counts && is_last && (spare.is_better || self.alloc.may_lack_slots())
+        let is_needed = |spare: &&Spare| {
+            let (seg, copies) = (self.segment_of(spare.at), self.spares_of(spare.lpn, spare.of));
+            let is_last = copies.into_iter().all(|at| self.segment_of(at) == seg);
+            self.may_count(spare) && is_last && (spare.is_better || self.alloc.may_lack_slots())
         };
-        self.spares.iter().filter(is_needed).map(move |spare| segment_of(spare.at))
+        self.spares.iter().filter(is_needed).map(|spare| self.segment_of(spare.at))
     }
 
     /// Keeps a page in memory, if there is memory for it. Without it the page is only moved.
@@ -94,7 +98,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Cleaner<L, P, FlatMap, V
     pub(in crate::page) fn note_spare(&mut self, other: &Found, torn: &[Seg]) -> Result<(), MountError> {
         let &Found { lpn, at, .. } = other;
         let of = self.alloc.index().place_of(lpn);
-        let is_better = torn.contains(&self.alloc.index().slots().segment_of(of));
+        let is_better = torn.contains(&self.segment_of(of));
         let erases = self.erases_of(of, at);
         note(&mut self.spares, Spare { lpn, of, at, erases, is_better })
     }
