@@ -123,7 +123,8 @@ pub enum Driver {
 
 impl Driver {
     /// All of them.
-    pub(crate) const ALL: [Self; 6] =
+    /// All of them.
+    pub const ALL: [Self; 6] =
         [Self::Honest, Self::HidesFailures, Self::HidesDecay, Self::HidesHarm, Self::HidesGroups, Self::SkipsErases];
 }
 
