@@ -178,7 +178,8 @@ fn documentation(workspace: &Workspace) -> Result<(), TaskError> {
 }
 
 fn tests(workspace: &Workspace) -> Result<(), TaskError> {
-    process::run(&mut workspace.cargo(&["test", "--workspace", "--no-fail-fast"]))
+    let ended = process::run(workspace.tests().arg("--no-fail-fast"));
+    process::run(&mut workspace.cargo(&["test", "--workspace", "--doc", "--no-fail-fast"])).and(ended)
 }
 
 fn fuzz_smoke(workspace: &Workspace) -> Result<(), TaskError> {

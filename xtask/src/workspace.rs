@@ -39,10 +39,17 @@ impl Workspace {
         cargo
     }
 
-    /// Builds what the step `tests` has built: programs with assertions on. The whole workspace is named, because a
-    /// package by itself takes other features of its dependencies, and would be built again.
+    /// The tests but those in comments. The whole workspace is named, because a package by itself takes other features
+    /// of its dependencies, and would be built again. Examples without tests are only checked, by the step `clippy`.
+    pub(crate) fn tests(&self) -> Command {
+        self.cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--example", "spi_nand"])
+    }
+
+    /// Builds what the step `tests` has built: programs with assertions on.
     pub(crate) fn test_build(&self) -> Command {
-        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])
+        let mut build = self.tests();
+        build.args(["--no-run", "--quiet"]);
+        build
     }
 
     /// Cargo for a crate outside the workspace, in a target folder of its own.
