@@ -37,10 +37,10 @@ const SOURCES: [&str; 14] = [
 /// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
 /// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure half-erased
 /// vacated lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
-/// begun-source unread-waits given-up-rescue undone-copy`). Those of `shown-copy` and an undone merge that cannot be
-/// erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over` and
+/// begun-source unread-waits given-up-rescue undone-copy emptied-room`). Those of `shown-copy` and an undone merge that
+/// cannot be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over` and
 /// `both-in-erasure`; newer rules cover these now. So do those of `no-free-segment` and `primary-gaps`.
-const SAID: [(&str, &str); 73] = [
+const SAID: [(&str, &str); 74] = [
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
@@ -141,6 +141,7 @@ const SAID: [(&str, &str); 73] = [
     ("a_page_that_a_mount_has_read_fades_before_it_is_moved", "0x0 0x2 0x5 0x010b50 13 0x0"),
     ("copies_of_a_rescue_that_was_given_up", "0x0 0x1 0x2 0x120a0a 0x1 0x0"),
     ("a_copy_of_a_rescue_that_never_ended_fades", "0x7 unwritten 0xd kept 0x12124a0f01"),
+    ("what_is_copied_leaves_no_segment_empty", "written 19"),
 ];
 
 fn say(history: &History, words: &str) {
