@@ -234,9 +234,18 @@ impl Map {
     }
 
     /// Fills the page with the entries of a part that is lost: the newest copy on flash of each of its pages. What was
-    /// discarded may come back.
+    /// discarded may come back. So a mount begins again if the part may be of a rescue that never ended: without it,
+    /// the version before counts.
     #[cold]
     fn gather<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<(), Halt> {
+        // Spec M13. A read-only device believes it.
+        let at = self.place_of(part);
+        let is_doubted = !store.read_only && is_place(at) && store.table.used_for(store.segment_of(at)) == Use::Doubted;
+        // The next try does not find it any more, so this ends.
+        if is_doubted && store.log.tag_at(at, false)?.is_none() {
+            store.begins_again = true;
+            return Err(ErrorKind::Uncorrectable.into());
+        }
         // What has faded since it was found is not found again, so this ends.
         while !self.has_gathered(part, store)? {}
         Ok(())

@@ -82,8 +82,6 @@ pub struct PagedFtl<N: Nand> {
     has_rested: bool,
     /// A write of the host's failed: of a page that the map does not know there may be a copy on flash.
     has_failed_writes: bool,
-    /// A mount has copied what will not count, and begins again.
-    begins_again: bool,
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -110,7 +108,6 @@ impl<N: Nand> PagedFtl<N> {
             fading: None,
             has_rested: false,
             has_failed_writes: false,
-            begins_again: false,
         }))
     }
 

@@ -404,13 +404,13 @@ impl<N: Nand> PagedFtl<N> {
     /// Something has faded since the mount found it. The next try does without it.
     #[cold]
     pub(super) fn begin_again(&mut self) -> Halt {
-        self.begins_again = true;
+        self.store.begins_again = true;
         ErrorKind::Uncorrectable.into()
     }
 
     /// A program failed, so that what was copied will not count.
     fn broken(&mut self, error: ErrorKind) -> Halt {
-        self.begins_again |= error == ErrorKind::ProgramFailed;
+        self.store.begins_again |= error == ErrorKind::ProgramFailed;
         error.into()
     }
 }

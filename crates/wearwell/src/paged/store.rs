@@ -86,6 +86,8 @@ pub(super) struct Store<N: Nand> {
     refused: Option<MountError>,
     /// Only empty segments are opened: what stale ones hold may count after all.
     pub(super) keeps_stale: bool,
+    /// A mount has copied or read what will not count, and begins again.
+    pub(super) begins_again: bool,
     /// Free segments.
     free: u32,
     /// Those that are empty.
@@ -114,6 +116,7 @@ impl<N: Nand> Store<N> {
             checkpoint: Checkpoint::None,
             refused: None,
             keeps_stale: false,
+            begins_again: false,
             free: shape.segments,
             empty: shape.segments,
             map_segments: 0,

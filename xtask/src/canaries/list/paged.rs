@@ -145,6 +145,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
+        name: "map-doubted-part",
+        rule: "M13",
+        broken: "a translation page of a rescue that never ended is made anew if it fades while it is copied",
+        file: "crates/wearwell/src/paged/map.rs",
+        from: "let is_doubted = ",
+        to: "let is_doubted = !BROKEN && ",
+        crash: missed(Run::Crash("paged")),
+        torture: caught(Run::Kept("a_rescue_fades_while_it_is_looked_at")),
+    },
+    Canary {
         name: "map-erase-shows",
         rule: "M5",
         broken: "a device that is read-only serves what the suspect was made from, though an erase shows there",
