@@ -123,7 +123,6 @@ pub enum Driver {
 
 impl Driver {
     /// All of them.
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Honest, Self::HidesFailures, Self::HidesDecay, Self::HidesHarm, Self::HidesGroups, Self::SkipsErases];
 }

@@ -144,11 +144,10 @@ impl<N: Nand> PagedFtl<N> {
                 Ok(report) => return Ok((ftl, report)),
                 Err(halt) => ftl.store.not_opened(halt),
             };
-            let begins_again = ftl.store.begins_again;
             *log = Some(ftl.store.log);
             // What was copied counts for nothing, and the mount begins again, as if the power had failed here. Each
-            // time there is a suspect less, or a block that works.
-            if !begins_again {
+            // time there is a suspect or a doubted page less, or a block that works.
+            if !ftl.store.begins_again {
                 return Err(error);
             }
             // It may have been the checkpoint that could not be read twice.
