@@ -69,6 +69,7 @@ mod policies;
 
 mod addr;
 mod bits;
+mod boxed;
 mod buffer;
 mod checksum;
 mod chip_error;

@@ -8,6 +8,7 @@ use wearwell_aware::Aware;
 use wearwell_emu::ChipProfile;
 use wearwell_flash::{Nand, Nor};
 
+use super::boxed::AnyOver;
 use super::chip::OnChip;
 use super::choices::{Engine, Layout};
 use super::error::EngineError;
@@ -26,7 +27,7 @@ pub enum Begin {
 }
 
 /// The code that uses an engine, whatever the engine's type. So the engine is compiled for every combination of engine,
-/// layout and chip, and nothing has to be decided for each page.
+/// layout and chip, and nothing has to be decided for each page. With inference in front of it, it is in a box.
 pub trait Tenant<C> {
     /// The tenant's result.
     type Out;
@@ -39,6 +40,22 @@ pub trait Tenant<C> {
 
     /// Uses the engine. `found` is the report of its mount, if it was mounted.
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
+}
+
+/// Hands every engine to the tenant as [`AnyOver`]: for a tenant whose own work takes longer than such calls.
+pub(crate) struct Boxed<T>(pub(crate) T);
+
+impl<C: OnChip<Chip = C> + 'static, T: Tenant<C>> Tenant<C> for Boxed<T> {
+    type Out = T::Out;
+    type Probe = T::Probe;
+
+    fn probe(&self) -> T::Probe {
+        self.0.probe()
+    }
+
+    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> T::Out {
+        self.0.enter(Box::new(ftl) as AnyOver<C>, found)
+    }
 }
 
 /// The cost of recycling on a chip, in microseconds. A chip without times gets the costs of Lee's chip.
@@ -221,7 +238,8 @@ impl EnginePlan {
     {
         match self.spec.inference() {
             None => tenant.enter(ftl, found),
-            Some(inference) => tenant.enter(Aware::new(ftl, inference), found),
+            // Inference takes longer than a call through a table, so it is compiled for a type of chip only.
+            Some(inference) => tenant.enter(Aware::new(Box::new(ftl) as AnyOver<F::Chip>, inference), found),
         }
     }
 

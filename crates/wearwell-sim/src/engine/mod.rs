@@ -7,6 +7,7 @@
 
 mod assemble;
 mod batched;
+mod boxed;
 mod chip;
 mod choices;
 mod error;
@@ -15,6 +16,7 @@ mod scored;
 mod spec;
 mod view;
 
+pub(crate) use assemble::Boxed;
 pub use assemble::{Begin, Tenant};
 pub(crate) use batched::Batched;
 pub use batched::{BatchPlacement, CopyRow, HostRow, Victim};

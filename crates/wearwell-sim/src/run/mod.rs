@@ -52,7 +52,9 @@ use observe::Observer;
 use once::WrittenOnce;
 use streams::WrongStreams;
 
-use crate::engine::{AnyEngine, AwareMode, Batched, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant};
+use crate::engine::{
+    AnyEngine, AwareMode, Batched, Begin, Boxed, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant,
+};
 use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
 use crate::workload::{FileWorkload, Generator, JournalWorkload, WorkloadSpec};
@@ -204,10 +206,10 @@ impl Run<'_> {
             _ if self.starts_with_mount() => self.begin_mounted(driver),
             (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, driver)?,
             (DataMode::None, _) => engine.over_nand(CountChip::new(chip), Begin::Format, driver)?,
-            (DataMode::Stored, Layout::Nor) => engine.over_nor(self.emulated_nor()?, Begin::Format, driver)?,
+            (DataMode::Stored, Layout::Nor) => engine.over_nor(self.emulated_nor()?, Begin::Format, Boxed(driver))?,
             (DataMode::Stored, _) => {
                 let chip = EmuNand::in_memory(chip, Faults::default())?;
-                engine.over_nand(chip, Begin::Format, driver)?
+                engine.over_nand(chip, Begin::Format, Boxed(driver))?
             }
         }
     }
@@ -224,18 +226,21 @@ impl Run<'_> {
             // A chip that only counts holds nothing that a mount could find.
             (DataMode::None, _) => Err(RunError::MountWithoutData),
             (DataMode::Stored, Layout::Nor) => {
-                let made =
-                    engine.over_nor(self.emulated_nor()?, Begin::Format, Shut { spare: self.emulated_nor()? })?;
+                let made = engine.over_nor(
+                    self.emulated_nor()?,
+                    Begin::Format,
+                    Boxed(Shut { spare: self.emulated_nor()? }),
+                )?;
                 let mut made = made.map_err(EngineError::Shutdown)?;
                 made.power_on();
-                engine.over_nor(made, Begin::Mount, driver)?
+                engine.over_nor(made, Begin::Mount, Boxed(driver))?
             }
             (DataMode::Stored, _) => {
                 let fresh = || EmuNand::in_memory(chip, Faults::default());
-                let made = engine.over_nand(fresh()?, Begin::Format, Shut { spare: fresh()? })?;
+                let made = engine.over_nand(fresh()?, Begin::Format, Boxed(Shut { spare: fresh()? }))?;
                 let mut made = made.map_err(EngineError::Shutdown)?;
                 made.power_on();
-                engine.over_nand(made, Begin::Mount, driver)?
+                engine.over_nand(made, Begin::Mount, Boxed(driver))?
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use wearwell::{BlockDevice, Inspect, SECTOR_BYTES, Sectors};
+use wearwell::{BlockDevice, SECTOR_BYTES, Sectors};
 
 use super::error::RunError;
 use super::host::Host;
@@ -124,9 +124,9 @@ impl<F: AnyEngine + OnChip> Host<'_, F> {
 }
 
 /// An engine as a device for checking a volume. Writes of the file system, as when it is closed, are dropped.
-struct ReadOnly<'a, F>(&'a mut F);
+struct ReadOnly<'a>(&'a mut dyn BlockDevice);
 
-impl<F: BlockDevice + Inspect> Device for ReadOnly<'_, F> {
+impl Device for ReadOnly<'_> {
     fn sectors(&self) -> u64 {
         self.0.sectors()
     }
