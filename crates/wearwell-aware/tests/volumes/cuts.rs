@@ -6,12 +6,12 @@ use fatfs::FatType;
 use wearwell::logblock::{Recycling, Scheme};
 use wearwell::{BlockDevice, Reclamation, Rng, Sectors};
 use wearwell_aware::{Aware, Config, State};
-use wearwell_emu::{CutOutcome, EmuChip, EmuNand, PowerCut};
+use wearwell_emu::{CutOutcome, EmuChip, PowerCut};
 use wearwell_sim::fat::{Device, Volume};
 
 use crate::differential::Script;
 use crate::engines::{Blocks, Forgetful, Make};
-use crate::rig::{Chip, Disk, Format, SECTOR};
+use crate::rig::{Chip, Disk, Engine, Format, SECTOR};
 use crate::spy::Discards;
 
 const FORMAT: Format = Format::new(FatType::Fat12, 640, 1024);
@@ -37,7 +37,7 @@ impl Promised {
         Self { contents: contents.collect(), gone: BTreeSet::new(), going: BTreeSet::new() }
     }
 
-    fn flushed<F: BlockDevice>(&mut self, aware: &Aware<F>) {
+    fn flushed(&mut self, aware: &Aware<Engine>) {
         for (lba, contents) in (0..).zip(&mut self.contents) {
             if contents.len() > 1 {
                 self.gone.remove(&lba);
@@ -66,19 +66,19 @@ impl Promised {
 }
 
 /// Sectors of pages in which everything is dead.
-fn dead_pages<F: BlockDevice>(aware: &Aware<F>) -> Vec<u64> {
+fn dead_pages(aware: &Aware<Engine>) -> Vec<u64> {
     let page_sectors = u64::from(aware.page_bytes()) / SECTOR as u64;
     let pages = (0..aware.sectors()).step_by(page_sectors as usize).map(|start| start..start + page_sectors);
     pages.filter(|page| page.clone().all(|lba| aware.state_at(lba) == Some(State::Dead))).flatten().collect()
 }
 
 /// A disk that records what it promised.
-struct Shadowed<F> {
-    disk: Disk<Aware<F>>,
+struct Shadowed {
+    disk: Disk<Aware<Engine>>,
     promised: Promised,
 }
 
-impl<F: BlockDevice> Device for Shadowed<F> {
+impl Device for Shadowed {
     fn sectors(&self) -> u64 {
         self.disk.sectors()
     }
@@ -102,16 +102,16 @@ impl<F: BlockDevice> Device for Shadowed<F> {
     }
 }
 
-fn arm<M: Make>(aware: &mut Aware<M::Engine>, rng: &mut Rng, within: u32) {
-    let chip = M::chip_mut(aware.inner_mut());
+fn arm(aware: &mut Aware<Engine>, rng: &mut Rng, within: u32) {
+    let chip = aware.inner_mut().chip_mut();
     let at_op = chip.ops() + u64::from(rng.below(within));
     chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
 }
 
 /// Turns the power on and mounts.
-fn remount<M: Make>(make: M, disk: Disk<Aware<M::Engine>>) -> Disk<Aware<M::Engine>> {
+fn remount<M: Make>(make: M, disk: Disk<Aware<Engine>>) -> Disk<Aware<Engine>> {
     let now_us = disk.now_us;
-    let mut nand: EmuNand = M::into_chip(disk.ftl.into_inner());
+    let mut nand = disk.ftl.into_inner().into_chip();
     nand.arm(None);
     nand.power_on();
     let mut disk = Disk::behind(Aware::new(make.mount(nand), Config::DEFAULT), 0);
@@ -121,7 +121,7 @@ fn remount<M: Make>(make: M, disk: Disk<Aware<M::Engine>>) -> Disk<Aware<M::Engi
     disk
 }
 
-fn read_all<F: BlockDevice>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
+fn read_all(disk: &mut Disk<Aware<Engine>>) -> Vec<Bytes> {
     let mut sector = [0; SECTOR];
     let mut read = |start| {
         disk.ftl.read(Sectors { start, count: 1 }, &mut sector).expect("it can be read");
@@ -131,11 +131,7 @@ fn read_all<F: BlockDevice>(disk: &mut Disk<Aware<F>>) -> Vec<Bytes> {
 }
 
 /// Checks all files except the one that was being changed.
-fn check_files<F: BlockDevice>(
-    disk: &mut Disk<Aware<F>>,
-    files: &BTreeMap<String, Vec<u8>>,
-    in_work: &str,
-) -> Result<(), String> {
+fn check_files(disk: &mut Disk<Aware<Engine>>, files: &BTreeMap<String, Vec<u8>>, in_work: &str) -> Result<(), String> {
     let mut volume = Volume::mount(disk).map_err(|error| error.to_string())?;
     for (path, data) in files.iter().filter(|(path, _)| *path != in_work) {
         if volume.read(path).map_err(|error| error.to_string())? != *data {
@@ -146,15 +142,15 @@ fn check_files<F: BlockDevice>(
 }
 
 /// The state of a life at its first cut.
-struct Cut<F> {
-    disk: Disk<Aware<F>>,
+struct Cut {
+    disk: Disk<Aware<Engine>>,
     promised: Promised,
     files: BTreeMap<String, Vec<u8>>,
     in_work: String,
 }
 
 /// Does operations until the power is cut.
-fn live<M: Make>(make: M, seed: u64, rng: &mut Rng) -> Cut<M::Engine> {
+fn live<M: Make>(make: M, seed: u64, rng: &mut Rng) -> Cut {
     let image = FORMAT.image();
     let mut disk = Disk::behind(Aware::new(make.format(), Config::DEFAULT), 0);
     disk.pass(0);
@@ -167,7 +163,7 @@ fn live<M: Make>(make: M, seed: u64, rng: &mut Rng) -> Cut<M::Engine> {
     let mut in_work = String::new();
     for step in 0.. {
         if step == 40 {
-            arm::<M>(&mut volume.device().disk.ftl, rng, 400);
+            arm(&mut volume.device().disk.ftl, rng, 400);
         }
         let bytes: usize = script.files.values().map(Vec::len).sum();
         script.most_files = if bytes > 150_000 { 1 } else { 6 };
@@ -193,7 +189,7 @@ fn life<M: Make>(make: M, seed: u64) -> Result<usize, String> {
     check_files(&mut disk, &files, &in_work).map_err(at("after the cut"))?;
 
     // Nobody writes any more. Free clusters may become zeros, and nothing else happens.
-    arm::<M>(&mut disk.ftl, &mut rng, 6);
+    arm(&mut disk.ftl, &mut rng, 6);
     let _ = disk.pass_epochs(4);
     for when in ["after a second cut", "epochs later"] {
         let mut gone = Vec::new();

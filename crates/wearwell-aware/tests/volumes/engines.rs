@@ -3,36 +3,26 @@
 use wearwell::logblock::{BlockConfig, BlockFtl, Costs, Scheme, TaggedPages};
 use wearwell::page::PageFtl;
 use wearwell::page::log::NandLog;
-use wearwell::{BlockDevice, Reclamation, WearLeveling};
+use wearwell::{Reclamation, WearLeveling};
 use wearwell_emu::EmuNand;
 
-use crate::rig::{Chip, Engine};
+use crate::rig::{Chip, Engine, OnNand};
 use crate::spy::{Discards, Spy};
 
-/// Makes an engine on a chip, and gives the chip back.
+/// Makes an engine on a chip.
 pub(crate) trait Make: Copy {
-    type Engine: BlockDevice;
-    fn format(self) -> Self::Engine;
-    fn mount(self, nand: EmuNand) -> Self::Engine;
-    fn chip_mut(engine: &mut Self::Engine) -> &mut EmuNand;
-    fn into_chip(engine: Self::Engine) -> EmuNand;
+    fn format(self) -> Engine;
+    fn mount(self, nand: EmuNand) -> Engine;
 }
 
 /// Page mapping.
 impl Make for Chip {
-    type Engine = Engine;
     fn format(self) -> Engine {
         Chip::format(self)
     }
     fn mount(self, nand: EmuNand) -> Engine {
         let log = NandLog::new(nand, 1).expect("room for tags");
-        PageFtl::mount(log, (), self.config()).expect("what was cut mounts").0
-    }
-    fn chip_mut(engine: &mut Engine) -> &mut EmuNand {
-        engine.log_mut().chip_mut()
-    }
-    fn into_chip(engine: Engine) -> EmuNand {
-        engine.into_log().into_chip()
+        Box::new(PageFtl::mount(log, (), self.config()).expect("what was cut mounts").0)
     }
 }
 
@@ -59,20 +49,22 @@ impl Blocks {
 }
 
 impl Make for Blocks {
-    type Engine = BlockFtl<TaggedPages<EmuNand>>;
-    fn format(self) -> Self::Engine {
+    fn format(self) -> Engine {
         let pages = TaggedPages::new(self.chip.nand(), 1).expect("room for tags");
-        BlockFtl::format(pages, (), self.config()).expect("a fresh chip")
+        Box::new(BlockFtl::format(pages, (), self.config()).expect("a fresh chip"))
     }
-    fn mount(self, nand: EmuNand) -> Self::Engine {
+    fn mount(self, nand: EmuNand) -> Engine {
         let pages = TaggedPages::new(nand, 1).expect("room for tags");
-        BlockFtl::mount(pages, (), self.config()).expect("what was cut mounts").0
+        Box::new(BlockFtl::mount(pages, (), self.config()).expect("what was cut mounts").0)
     }
-    fn chip_mut(engine: &mut Self::Engine) -> &mut EmuNand {
-        engine.pages_mut().chip_mut()
+}
+
+impl OnNand for BlockFtl<TaggedPages<EmuNand>> {
+    fn chip_mut(&mut self) -> &mut EmuNand {
+        self.pages_mut().chip_mut()
     }
-    fn into_chip(engine: Self::Engine) -> EmuNand {
-        engine.into_pages().into_chip()
+    fn into_chip(self: Box<Self>) -> EmuNand {
+        self.into_pages().into_chip()
     }
 }
 
@@ -81,17 +73,19 @@ impl Make for Blocks {
 pub(crate) struct Forgetful(pub(crate) Chip, pub(crate) Discards);
 
 impl Make for Forgetful {
-    type Engine = Spy<Engine>;
-    fn format(self) -> Self::Engine {
-        Spy::that(self.0.format(), self.1)
+    fn format(self) -> Engine {
+        Box::new(Spy::that(self.0.format(), self.1))
     }
-    fn mount(self, nand: EmuNand) -> Self::Engine {
-        Spy::that(self.0.mount(nand), self.1)
+    fn mount(self, nand: EmuNand) -> Engine {
+        Box::new(Spy::that(self.0.mount(nand), self.1))
     }
-    fn chip_mut(engine: &mut Self::Engine) -> &mut EmuNand {
-        Chip::chip_mut(&mut engine.inner)
+}
+
+impl OnNand for Spy<Engine> {
+    fn chip_mut(&mut self) -> &mut EmuNand {
+        self.inner.chip_mut()
     }
-    fn into_chip(engine: Self::Engine) -> EmuNand {
-        Chip::into_chip(engine.inner)
+    fn into_chip(self: Box<Self>) -> EmuNand {
+        self.inner.into_chip()
     }
 }

@@ -5,12 +5,29 @@ use std::io;
 use fatfs::{FatType, FormatVolumeOptions, format_volume};
 use wearwell::page::log::NandLog;
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Rng, Sectors, WriteHint};
+use wearwell::{BlockDevice, Lookup, Rng, Sectors, WriteHint};
 use wearwell_aware::Geometry;
 use wearwell_emu::{ChipProfile, EmuNand, Faults};
 use wearwell_sim::fat::Device;
 
-pub(crate) type Engine = PageFtl<NandLog<EmuNand>>;
+/// An engine of any type on a chip.
+pub(crate) trait OnNand: BlockDevice + Lookup {
+    fn chip_mut(&mut self) -> &mut EmuNand;
+    fn into_chip(self: Box<Self>) -> EmuNand;
+}
+
+/// In a box, so that what stands in front of it is compiled once.
+pub(crate) type Engine = Box<dyn OnNand>;
+
+/// Page mapping.
+impl OnNand for PageFtl<NandLog<EmuNand>> {
+    fn chip_mut(&mut self) -> &mut EmuNand {
+        self.log_mut().chip_mut()
+    }
+    fn into_chip(self: Box<Self>) -> EmuNand {
+        self.into_log().into_chip()
+    }
+}
 
 pub(crate) const SECTOR: usize = 512;
 pub(crate) const SECOND_US: u64 = 1_000_000;
@@ -38,7 +55,7 @@ impl Chip {
 
     pub(crate) fn format(self) -> Engine {
         let log = NandLog::new(self.nand(), 1).expect("room for tags");
-        PageFtl::format(log, (), self.config()).expect("a fresh chip")
+        Box::new(PageFtl::format(log, (), self.config()).expect("a fresh chip"))
     }
 }
 

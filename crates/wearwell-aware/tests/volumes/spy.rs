@@ -1,6 +1,6 @@
 //! A layer that records what reaches it.
 
-use wearwell::{BlockDevice, FtlError, Inspect, Limits, Sectors, Stats, WriteHint};
+use wearwell::{BlockDevice, FtlError, Inspect, Limits, Lookup, Lpn, Ppn, Sectors, Stats, WriteHint};
 
 /// A command that changes something: first sector, sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,5 +94,11 @@ impl<F: Inspect> Inspect for Spy<F> {
     }
     fn limits(&self) -> Limits {
         self.inner.limits()
+    }
+}
+
+impl<F: Lookup> Lookup for Spy<F> {
+    fn lookup(&self, lpn: Lpn) -> Ppn {
+        self.inner.lookup(lpn)
     }
 }

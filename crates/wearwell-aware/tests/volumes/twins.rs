@@ -9,15 +9,15 @@ use wearwell_sim::fat::Device;
 
 use crate::engines::Make;
 use crate::host::CachingHost;
-use crate::rig::{Disk, SECTOR};
+use crate::rig::{Disk, Engine, SECTOR};
 
 /// Both devices, each under a host that does the same.
 pub(crate) struct Twins<M: Make> {
     make: M,
     config: Config,
     seed: u64,
-    pub(crate) bare: CachingHost<M::Engine>,
-    pub(crate) aware: CachingHost<Aware<M::Engine>>,
+    pub(crate) bare: CachingHost<Engine>,
+    pub(crate) aware: CachingHost<Aware<Engine>>,
     /// Sectors that became dead and were not written since, up to the current operation; and those of them whose new
     /// content the host lost in a cut. Their old content is zeros, whatever the tables say.
     pub(crate) dead: BTreeSet<u64>,
@@ -74,7 +74,7 @@ impl<M: Make> Twins<M> {
     }
 
     pub(crate) fn arm(&mut self, rng: &mut Rng) {
-        let chip = M::chip_mut(self.aware.disk.ftl.inner_mut());
+        let chip = self.aware.disk.ftl.inner_mut().chip_mut();
         let at_op = chip.ops() + u64::from(rng.below(200));
         chip.arm(Some(PowerCut { at_op, outcome: CutOutcome::Seeded { seed: at_op } }));
     }
@@ -87,8 +87,8 @@ impl<M: Make> Twins<M> {
         self.lost.extend(self.aware.kept_back().filter(|sector| self.dead.contains(sector)));
         let in_flight = self.aware.in_flight.take();
         let (make, config, seed) = (self.make, self.config, self.seed + 1000);
-        let mut bare = Disk::behind(make.mount(powered(M::into_chip(self.bare.disk.ftl))), 0);
-        let nand = powered(M::into_chip(self.aware.disk.ftl.into_inner()));
+        let mut bare = Disk::behind(make.mount(powered(self.bare.disk.ftl.into_chip())), 0);
+        let nand = powered(self.aware.disk.ftl.into_inner().into_chip());
         let mut aware = Disk::behind(Aware::new(make.mount(nand), config), 0);
         (aware.now_us, bare.now_us) = (now_us, now_us);
         aware.pass(0);
