@@ -1,5 +1,6 @@
 //! What NAND and NOR chips have in common: bytes, power, faults, counters and a clock.
 
+use std::hash::{Hash, Hasher};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{Ordering, compiler_fence};
@@ -10,7 +11,7 @@ use crate::count::Counts;
 use crate::error::{EmuError, SetupError};
 use crate::faults::Faults;
 use crate::layout::{self, BlockRecord, Clock, Layout, flag};
-use crate::power::{OpKind, Power, PowerCut, PowerSwitch};
+use crate::power::{CutOutcome, OpKind, Power, PowerCut, PowerSwitch};
 use crate::profile::{ChipKind, ChipProfile};
 use crate::store::Store;
 use crate::timeline::Timeline;
@@ -69,6 +70,12 @@ pub trait EmuChip {
         self.body_mut().power.arm(cut);
     }
 
+    /// After a cut that has left nothing of its operation: leaves this of it, as the same cut with another outcome
+    /// does. False if the chip cannot.
+    fn cut_again(&mut self, _outcome: CutOutcome) -> bool {
+        false
+    }
+
     /// A switch that cuts the power while another thread works on the chip.
     fn power_switch(&self) -> PowerSwitch {
         self.body().power.switch()
@@ -119,6 +126,11 @@ pub trait EmuChip {
     fn damage(&self) -> Vec<Damage> {
         self.body().found.clone()
     }
+
+    /// A number that two chips of a profile share if they hold the same and behave alike from here on: for a test that
+    /// comes to one state in many ways. Counters but those of erases are left out, and so is the time, so faults must
+    /// not depend on these.
+    fn fingerprint(&self) -> u64;
 
     /// Calls that broke the contract, which are defects of the layer above.
     fn violations(&self) -> u64 {
@@ -183,7 +195,8 @@ impl<S: Store> Body<S> {
     ) -> Result<Self, SetupError> {
         check_setup(profile, &faults, wanted)?;
         let mut store = store(Layout::new(profile).len())?;
-        make_fresh(store.bytes_mut(), profile, &faults, S::CHECKED);
+        let is_checked = store.is_checked();
+        make_fresh(store.bytes_mut(), profile, &faults, is_checked);
         Ok(Self::new(profile, faults, store))
     }
 
@@ -196,7 +209,7 @@ impl<S: Store> Body<S> {
         // `None` is less than any time, so a damaged copy loses.
         time.advance_to(first.max(second).unwrap_or(0));
         time.power_off();
-        let found = if S::CHECKED { found(bytes, profile) } else { Vec::new() };
+        let found = if store.is_checked() { found(bytes, profile) } else { Vec::new() };
         let mut body = Self {
             blocks: profile.blocks,
             layout: Layout::new(profile),
@@ -217,6 +230,15 @@ impl<S: Store> Body<S> {
         body
     }
 
+    /// The chip's part of a [`fingerprint`](EmuChip::fingerprint), but for what its pages hold.
+    pub(crate) fn hash_state(&self, into: &mut impl Hasher) {
+        (self.power.is_off(), self.violations).hash(into);
+        for block in 0..self.blocks {
+            let BlockRecord { erases, endurance, flags, next_page, .. } = self.record(BlockAddr(block));
+            (erases, endurance, flags, next_page).hash(into);
+        }
+    }
+
     pub(crate) fn record(&self, block: BlockAddr) -> BlockRecord {
         layout::block(self.store.bytes(), block.0)
     }
@@ -224,11 +246,12 @@ impl<S: Store> Body<S> {
     /// Every change of the chip's content goes through here, so the clock in the image stays current. The clock names
     /// the block before its record changes.
     pub(crate) fn put_record(&mut self, block: BlockAddr, record: &BlockRecord) {
-        if S::CHECKED {
+        let is_checked = self.store.is_checked();
+        if is_checked {
             self.put_clock(Some(block.0));
             compiler_fence(Ordering::SeqCst);
         }
-        layout::put_block(self.store.bytes_mut(), block.0, record, S::CHECKED);
+        layout::put_block(self.store.bytes_mut(), block.0, record, is_checked);
     }
 
     fn put_clock(&mut self, block: Option<u32>) {

@@ -14,14 +14,14 @@ use std::fmt::Debug;
 pub type Seq = u64;
 
 /// A content of a unit, and the change that made it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Content<C> {
     seq: Seq,
     what: C,
 }
 
 /// A unit in which something may still be lost. Neither list is ever empty, and both are in the order of the changes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 struct Open<C> {
     visible: Vec<Content<C>>,
     durable: Vec<Content<C>>,
@@ -50,7 +50,7 @@ impl<C: Clone + PartialEq> Open<C> {
 /// assert_eq!(held.check_after_cut(5, 'a'), Ok(Kept::Flushed));
 /// assert!(held.check_after_cut(5, 'b').is_err());
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub struct Held<C> {
     /// The content of units that are not open.
     settled: Vec<C>,

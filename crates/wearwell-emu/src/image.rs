@@ -11,23 +11,19 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{Advice, MmapMut, MmapOptions};
 
-use crate::chip::check_setup;
 use crate::error::{ImageFault, SetupError};
-use crate::faults::Faults;
 use crate::layout::{self, Layout};
-use crate::nand::EmuNand;
-use crate::nor::EmuNor;
-use crate::profile::{ChipKind, ChipProfile};
+use crate::profile::ChipProfile;
 use crate::room::{self, Room};
 use crate::store::Store;
 
-/// The bytes of a chip in an image file, in a private copy of one, or in memory. A file is locked against other
-/// processes for as long as this value lives.
+/// The bytes of a chip in an image file, or in a private copy of one. The file is locked against other processes for as
+/// long as this value lives.
 #[derive(Debug)]
 pub struct ImageStore {
     map: MmapMut,
     /// Holds the lock.
-    file: Option<File>,
+    file: File,
     /// Space that is reserved in the file; absent if changes stay in memory.
     room: Option<Room>,
     /// True if some changes are not durable.
@@ -35,7 +31,9 @@ pub struct ImageStore {
 }
 
 impl Store for ImageStore {
-    const CHECKED: bool = true;
+    fn is_checked(&self) -> bool {
+        true
+    }
 
     fn bytes(&self) -> &[u8] {
         &self.map
@@ -47,10 +45,7 @@ impl Store for ImageStore {
     }
 
     fn make_room(&mut self, range: Range<usize>) -> io::Result<()> {
-        match (&mut self.room, &self.file) {
-            (Some(room), Some(file)) => room.make(file, range),
-            _ => Ok(()),
-        }
+        self.room.as_mut().map_or(Ok(()), |room| room.make(&self.file, range))
     }
 
     fn release(&mut self, range: Range<usize>) {
@@ -60,10 +55,7 @@ impl Store for ImageStore {
     }
 
     fn give_back(&mut self) -> bool {
-        match (&mut self.room, &self.file) {
-            (Some(room), Some(file)) => room.give_back(file),
-            _ => false,
-        }
+        self.room.as_mut().is_some_and(|room| room.give_back(&self.file))
     }
 
     fn is_changed(&self) -> bool {
@@ -241,11 +233,11 @@ impl ImageFile {
         // all of it.
         map.advise(Advice::Random).map_err(io_error(&self.path))?;
         let room = (self.access == Access::Exclusive).then(|| Room::new(self.chip_at, chip_bytes));
-        Ok(ImageStore { map, file: Some(self.file), room, is_changed: false })
+        Ok(ImageStore { map, file: self.file, room, is_changed: false })
     }
 
     /// Extends the file by `bytes` zeros for the chip. Only the chip's records take space on disk.
-    fn extend(self, bytes: u64, layout: &Layout) -> Result<ImageStore, SetupError> {
+    pub(crate) fn extend(self, bytes: u64, layout: &Layout) -> Result<ImageStore, SetupError> {
         let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
         // A sum that saturates is a length that the system refuses.
         self.file.set_len(self.chip_at.saturating_add(bytes)).map_err(io_error(&self.path))?;
@@ -257,7 +249,7 @@ impl ImageFile {
     }
 
     /// The existing content, checked to be a chip of this profile.
-    fn existing(self, profile: &ChipProfile) -> Result<ImageStore, SetupError> {
+    pub(crate) fn existing(self, profile: &ChipProfile) -> Result<ImageStore, SetupError> {
         let (path, chip_at) = (self.path.clone(), self.chip_at);
         let fault = |fault| SetupError::Image { path: path.clone(), chip_at, fault };
         // An empty file cannot be mapped, and a directory or a device cannot be an image.
@@ -273,67 +265,4 @@ impl ImageFile {
         store.make_room(Layout::new(profile).records()).map_err(io_error(&path))?;
         Ok(store)
     }
-}
-
-/// `bytes` zeros in memory, with the same type as an image.
-fn in_memory(bytes: u64) -> Result<ImageStore, SetupError> {
-    let len = usize::try_from(bytes).map_err(|_| SetupError::Memory { bytes })?;
-    let map = MmapMut::map_anon(len).map_err(|_| SetupError::Memory { bytes })?;
-    Ok(ImageStore { map, file: None, room: None, is_changed: false })
-}
-
-/// The constructors over images, for both kinds of chip.
-macro_rules! over_images {
-    ($($chip:ident of $kind:ident;)*) => { $(
-        impl $chip<ImageStore> {
-            /// A fresh chip in a new image file.
-            ///
-            /// # Errors
-            /// `Profile`, `WrongKind`, `Faults`; `Io`, also if the file exists.
-            pub fn create_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                // Before the file exists: a refusal must leave none behind.
-                check_setup(profile, &faults, ChipKind::$kind)?;
-                Self::create_in(ImageFile::create(path)?, profile, faults)
-            }
-
-            /// A fresh chip in a file that is empty from the chip's first byte on.
-            ///
-            /// # Errors
-            /// `Profile`, `WrongKind`, `Faults`, `Io`, `Memory`.
-            pub fn create_in(file: ImageFile, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                Self::fresh(profile, faults, |bytes| file.extend(bytes, &Layout::new(profile)))
-            }
-
-            /// A fresh chip in memory, of the same type as one in an image.
-            ///
-            /// # Errors
-            /// `Profile`, `WrongKind`, `Faults`, `Memory`.
-            pub fn without_file(profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                Self::fresh(profile, faults, in_memory)
-            }
-
-            /// The chip in an image file. The profile must have the same shape. Factory-bad blocks and endurances come
-            /// from the file. Erases that were in progress are torn.
-            ///
-            /// # Errors
-            /// `Profile`, `WrongKind`, `Faults`, `Io`, `InUse`, `Image`.
-            pub fn open_image(path: &Path, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                Self::open_in(ImageFile::open(path)?, profile, faults)
-            }
-
-            /// As [`open_image`](Self::open_image), in a file that is open already.
-            ///
-            /// # Errors
-            /// `Profile`, `WrongKind`, `Faults`, `Io`, `Image`.
-            pub fn open_in(file: ImageFile, profile: &ChipProfile, faults: Faults) -> Result<Self, SetupError> {
-                check_setup(profile, &faults, ChipKind::$kind)?;
-                Ok(Self::existing(profile, faults, file.existing(profile)?))
-            }
-        }
-    )* };
-}
-
-over_images! {
-    EmuNand of Nand;
-    EmuNor of Nor;
 }

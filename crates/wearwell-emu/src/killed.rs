@@ -46,7 +46,9 @@ impl Dying {
 }
 
 impl Store for Dying {
-    const CHECKED: bool = true;
+    fn is_checked(&self) -> bool {
+        true
+    }
 
     fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only image files use all of it"))]
 
+mod any;
 mod chip;
 mod count;
 mod error;
@@ -30,6 +31,7 @@ mod room;
 mod store;
 mod timeline;
 
+pub use any::AnyStore;
 pub use chip::{BlockCounts, Body, Damage, Damaged, EmuChip};
 pub use count::{CountChip, Counts};
 pub use error::{EmuError, ImageFault, SetupError};

@@ -13,13 +13,16 @@
 //! - A program that breaks the contract (a page that is not erased, or behind a later one where the chip's order is
 //!   ascending) is refused, counted in [`EmuChip::violations`], and leaves a page that was not erased uncorrectable.
 
+mod again;
+mod content;
 mod torn;
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use again::Undone;
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ProgramOrder, ReadReport};
 
-use crate::chip::{Body, Damage, Damaged, EmuChip};
+use crate::chip::{Body, Damage, EmuChip};
 use crate::error::{EmuError, SetupError};
 use crate::faults::{Faults, Salt, rng};
 use crate::layout::{BlockRecord, flag};
@@ -61,6 +64,7 @@ enum Payload<'a> {
 pub struct EmuNand<S: Store = MemStore> {
     geometry: NandGeometry,
     body: Body<S>,
+    undone: Option<Undone>,
 }
 
 impl EmuNand<MemStore> {
@@ -87,12 +91,13 @@ impl<S: Store> EmuNand<S> {
         store: impl FnOnce(u64) -> Result<S, SetupError>,
     ) -> Result<Self, SetupError> {
         let body = Body::fresh(profile, faults, ChipKind::Nand, store)?;
-        Ok(Self { geometry: profile.nand_geometry(), body })
+        Ok(Self { geometry: profile.nand_geometry(), body, undone: None })
     }
 
     /// The chip in the bytes of `store`, which must hold one of this profile. Power comes on.
     pub(crate) fn existing(profile: &ChipProfile, faults: Faults, store: S) -> Self {
-        let mut chip = Self { geometry: profile.nand_geometry(), body: Body::new(profile, faults, store) };
+        let body = Body::new(profile, faults, store);
+        let mut chip = Self { geometry: profile.nand_geometry(), body, undone: None };
         for b in 0..chip.geometry.blocks {
             // Spec I5.
             if chip.body.record(BlockAddr(b)).has(flag::ERASING) {
@@ -112,13 +117,14 @@ impl<S: Store> EmuNand<S> {
 
     /// What the page's bytes must hash to, if its record is as it was written.
     fn checks(&self, page: PageAddr) -> Checks {
-        checks_in::<S>(&self.body.store.bytes()[self.body.layout.page_records(page.0, 1)])
+        checks_in(self.body.store.is_checked(), &self.body.store.bytes()[self.body.layout.page_records(page.0, 1)])
     }
 
     /// The whole record of a page at once.
     fn set_page(&mut self, page: PageAddr, state: u8, detail: u8, checks: Checks) {
         let at = self.body.layout.page_records(page.0, 1);
-        self.body.store.bytes_mut()[at].copy_from_slice(&record::<S>(state, detail, checks));
+        let record = record(self.body.store.is_checked(), state, detail, checks);
+        self.body.store.bytes_mut()[at].copy_from_slice(&record);
     }
 
     /// The state of a page whose content is gone, or that never had any.
@@ -129,8 +135,9 @@ impl<S: Store> EmuNand<S> {
     fn set_all_empty(&mut self, block: BlockAddr, state: u8) {
         let g = self.geometry;
         let at = self.body.layout.page_records(g.page(block, 0).0, g.pages_per_block);
+        let record = record(self.body.store.is_checked(), state, 0, Checks::NONE);
         for page in self.body.store.bytes_mut()[at].chunks_exact_mut(PAGE_RECORD_BYTES) {
-            page.copy_from_slice(&record::<S>(state, 0, Checks::NONE));
+            page.copy_from_slice(&record);
         }
     }
 
@@ -219,36 +226,6 @@ impl<S: Store> EmuNand<S> {
         Ok(ReadReport { corrected_bits: bits, refresh_soon: bits >= model.refresh_bits })
     }
 
-    /// How a page differs from what the chip stored.
-    fn damage_of(&self, page: PageAddr) -> Option<Damage> {
-        let (g, l, bytes) = (self.geometry, self.body.layout, self.body.store.bytes());
-        let (record_at, data_at, spare_at) =
-            (l.page_records(page.0, 1), l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
-        let damage = |what, at: usize| Some(Damage { of: Damaged::Page(page), what, at: at as u64 });
-        match self.page_state(page).0 {
-            // The check of the spare bytes covers state and detail too, so a change of these counts as one of the spare
-            // bytes.
-            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES => {
-                let (stored, found) =
-                    (self.checks(page), Checks::of::<S>(&bytes[data_at.clone()], &bytes[spare_at.clone()]));
-                if stored.data != found.data {
-                    damage("data", data_at.start)
-                } else if stored.spare != found.spare {
-                    damage("spare bytes", spare_at.start)
-                } else {
-                    None
-                }
-            }
-            // A page without content has no bytes to check, but its record can have one value only.
-            state @ (state::ERASED | state::UNCORRECTABLE | state::LOOKS_ERASED)
-                if bytes[record_at.clone()] == record::<S>(state, 0, Checks::NONE) =>
-            {
-                None
-            }
-            _ => damage("state", record_at.start),
-        }
-    }
-
     /// Copies a page's content into the buffers that are not empty, or fails if it is not what was programmed.
     fn fetch(&self, page: PageAddr, data: &mut [u8], spare: &mut [u8]) -> Result<(), EmuError> {
         if matches!(self.page_state(page).0, state::ERASED | state::LOOKS_ERASED) {
@@ -261,7 +238,8 @@ impl<S: Store> EmuNand<S> {
         let stored_data = if data.is_empty() { &[] } else { &bytes[l.data(page.0, g.page_bytes)] };
         let stored_spare = if spare.is_empty() { &[] } else { &bytes[l.spare(page.0, g.spare_bytes)] };
         // Checked before they are copied: a check of the copies would wait for the copy's stores.
-        let (wanted, found) = (self.checks(page), Checks::of::<S>(stored_data, stored_spare));
+        let is_checked = self.body.store.is_checked();
+        let (wanted, found) = (self.checks(page), Checks::of(is_checked, stored_data, stored_spare));
         let intact =
             (data.is_empty() || wanted.data == found.data) && (spare.is_empty() || wanted.spare == found.spare);
         // Spec I6.
@@ -275,7 +253,7 @@ impl<S: Store> EmuNand<S> {
 
     /// Stores the payload of a program, without the page's record, and returns the checks for the record.
     fn store_payload(&mut self, page: PageAddr, payload: &Payload<'_>) -> Checks {
-        let (g, l) = (self.geometry, self.body.layout);
+        let (g, l, is_checked) = (self.geometry, self.body.layout, self.body.store.is_checked());
         let (data_at, spare_at) = (l.data(page.0, g.page_bytes), l.spare(page.0, g.spare_bytes));
         let from_erased = |from: PageAddr| matches!(self.page_state(from).0, state::ERASED | state::LOOKS_ERASED);
         let checks = match *payload {
@@ -286,14 +264,14 @@ impl<S: Store> EmuNand<S> {
                 given.copy_from_slice(spare);
                 // Spare bytes that were not given stay ones, as the contract says.
                 rest.fill(0xFF);
-                Checks::of::<S>(data, &bytes[spare_at])
+                Checks::of(is_checked, data, &bytes[spare_at])
             }
             // The bytes of an erased page may be anything. It is what it reads as that is copied.
             Payload::CopyOf(from) if from_erased(from) => {
                 let bytes = self.body.store.bytes_mut();
                 bytes[data_at.clone()].fill(0xFF);
                 bytes[spare_at.clone()].fill(0xFF);
-                Checks::of::<S>(&bytes[data_at], &bytes[spare_at])
+                Checks::of(is_checked, &bytes[data_at], &bytes[spare_at])
             }
             Payload::CopyOf(from) => {
                 // The checks are copied unchanged, so damage to the source stays visible in the copy.
@@ -344,14 +322,26 @@ impl<S: Store> EmuNand<S> {
 
     /// Programs an address that was checked. The caller has put the program on the timeline.
     fn program_checked(&mut self, page: PageAddr, payload: &Payload<'_>) -> Result<(), EmuError> {
-        let block = self.geometry.block_of(page);
-        let mut record = self.body.record(block);
         // Faults name an operation by its number, as cuts do, and `op` takes the next number.
         let op = self.body.power.ops();
         let cut = self.body.power.op(OpKind::Program, self.geometry.paired_pages);
         if cut == Some(CutOutcome::ProgramOld) {
+            self.undone = Some(Undone::program(page, payload));
             return Err(EmuError::PowerCut);
         }
+        self.program_with(page, payload, op, cut)
+    }
+
+    /// The program with this number, and what a cut leaves of it, if one hits it.
+    fn program_with(
+        &mut self,
+        page: PageAddr,
+        payload: &Payload<'_>,
+        op: u64,
+        cut: Option<CutOutcome>,
+    ) -> Result<(), EmuError> {
+        let block = self.geometry.block_of(page);
+        let mut record = self.body.record(block);
         // A cut comes before an interruption or a failure: nobody is left to be told of them.
         let interrupted = self.body.faults.interrupts(op, page.0, record.erases).filter(|_| cut.is_none());
         if interrupted == Some(false) {
@@ -463,6 +453,14 @@ impl<S: Store> EmuChip for EmuNand<S> {
         &mut self.body
     }
 
+    fn cut_again(&mut self, outcome: CutOutcome) -> bool {
+        self.cut_undone(outcome)
+    }
+
+    fn fingerprint(&self) -> u64 {
+        self.hash()
+    }
+
     fn damage(&self) -> Vec<Damage> {
         let pages = (0..self.geometry.pages() as u32).filter_map(|page| self.damage_of(PageAddr(page)));
         self.body.found.iter().copied().chain(pages).collect()
@@ -552,6 +550,7 @@ impl<S: Store> Nand for EmuNand<S> {
         self.body.time.erase(self.geometry.die_of(block));
         // As for a program: nobody is left to be told of a failure or an interruption.
         if let Some(outcome) = cut {
+            self.undone = (outcome == CutOutcome::EraseOld).then_some(Undone::Erase(block));
             self.leave_torn_erase(block, outcome);
             return Err(EmuError::PowerCut);
         }
@@ -583,7 +582,9 @@ impl<S: Store> Nand for EmuNand<S> {
         if cut.is_none() && self.body.faults.fail_marks.contains(&op) {
             return Err(EmuError::MarkFailed(block));
         }
-        if cut != Some(CutOutcome::MarkOld) {
+        if cut == Some(CutOutcome::MarkOld) {
+            self.undone = Some(Undone::MarkBad(block));
+        } else {
             let mut record = self.body.record(block);
             record.flags |= flag::MARKED_BAD;
             self.body.put_record(block, &record);

@@ -13,9 +13,11 @@
 //! On a chip with times, an erase lasts until the timeline passes its end. Without times it lasts for a number of
 //! further calls on the chip: five, unless [`EmuNor::set_erase_calls`] sets another number. Bits change at the end.
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use wearwell_flash::{BankAddr, BlockAddr, Nor, NorAddr, NorGeometry};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::chip::{Body, EmuChip};
 use crate::error::{EmuError, SetupError};
@@ -29,7 +31,7 @@ use crate::store::{MemStore, Store};
 const PAIRED_PAGES: u32 = 1;
 
 /// The erase of a bank: in progress, or ended and not yet finished by the caller.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Hash)]
 struct Erase {
     block: BlockAddr,
     /// Further calls until it ends, on a chip without times.
@@ -265,6 +267,16 @@ impl<S: Store> EmuChip for EmuNor<S> {
 
     fn body_mut(&mut self) -> &mut Body<S> {
         &mut self.body
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = Xxh3::new();
+        self.body.hash_state(&mut hasher);
+        self.erases.hash(&mut hasher);
+        for block in 0..self.geometry.blocks {
+            hasher.write(&self.body.store.bytes()[self.body.layout.data(block, self.geometry.block_bytes)]);
+        }
+        hasher.finish()
     }
 
     /// Without a cut before, this is a power cycle: it tears the erases in progress.

@@ -8,7 +8,7 @@ use crate::error::SetupError;
 /// Bytes of an emulated chip, all zero at first: in memory or in an image file.
 pub trait Store {
     /// True if something else may change the bytes. A NAND chip then keeps checks of its pages.
-    const CHECKED: bool;
+    fn is_checked(&self) -> bool;
 
     /// The bytes.
     fn bytes(&self) -> &[u8];
@@ -44,7 +44,11 @@ pub trait Store {
 
 /// Bytes in memory. The system allocates pages only where something is written.
 #[derive(Debug, Clone)]
-pub struct MemStore(Vec<u8>);
+pub struct MemStore {
+    bytes: Vec<u8>,
+    /// True for the copy of a store that keeps checks.
+    is_checked: bool,
+}
 
 impl MemStore {
     /// `bytes` zeros.
@@ -57,19 +61,26 @@ impl MemStore {
         // The allocator gives a zeroed vector without touching it, but aborts if it fails. So the space is asked for
         // first.
         Vec::<u8>::new().try_reserve_exact(len).map_err(|_| SetupError::Memory { bytes })?;
-        Ok(Self(vec![0; len]))
+        Ok(Self { bytes: vec![0; len], is_checked: false })
+    }
+
+    /// The bytes of a store, with its checks if it keeps them.
+    pub(crate) fn copy_of(store: &dyn Store) -> Self {
+        Self { bytes: store.bytes().to_vec(), is_checked: store.is_checked() }
     }
 }
 
 impl Store for MemStore {
-    const CHECKED: bool = false;
+    fn is_checked(&self) -> bool {
+        self.is_checked
+    }
 
     fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.0
+        &mut self.bytes
     }
 
     fn make_room(&mut self, _: Range<usize>) -> io::Result<()> {

@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use wearwell_emu::{
-    ChipProfile, CutOutcome, Damage, Damaged, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad, Faults,
-    ImageFault, ImageFile, ImageStore, PowerCut, SetupError,
+    AnyStore, ChipProfile, CutOutcome, Damage, Damaged, EmuChip, EmuError, EmuNand, EmuNor, Endurance, FactoryBad,
+    Faults, ImageFault, ImageFile, PowerCut, SetupError,
 };
 use wearwell_flash::{BankAddr, BlockAddr, Nand, Nor, NorAddr, PageAddr};
 
@@ -14,7 +14,7 @@ fn nand() -> ChipProfile {
     ChipProfile::resolve("geometry:512:8:64").expect("valid")
 }
 
-fn look(chip: &mut EmuNand<ImageStore>, page: u32) -> Result<(u8, u8), EmuError> {
+fn look(chip: &mut EmuNand<AnyStore>, page: u32) -> Result<(u8, u8), EmuError> {
     let (mut data, mut spare) = ([0; 512], [0; 64]);
     chip.read(PageAddr(page), &mut data, &mut spare)?;
     Ok((data[511], spare[0]))
@@ -319,14 +319,14 @@ fn taken_bytes(path: &Path) -> u64 {
 }
 
 /// The first and the last byte of a page.
-fn first_and_last(chip: &mut EmuNand<ImageStore>, page: u32) -> (u8, u8) {
+fn first_and_last(chip: &mut EmuNand<AnyStore>, page: u32) -> (u8, u8) {
     let mut data = [0; 4096];
     chip.read(PageAddr(page), &mut data, &mut []).expect("read");
     (data[0], data[4095])
 }
 
 /// All pages hold what was written after their blocks were erased, or read as erased.
-fn check_kept(chip: &mut EmuNand<ImageStore>) {
+fn check_kept(chip: &mut EmuNand<AnyStore>) {
     for page in 0..128 {
         let wanted = match page {
             40 => 7,
@@ -345,7 +345,7 @@ fn erased_blocks_give_their_space_back_when_that_is_durable() {
     let profile = ChipProfile::resolve("geometry:4096:8:16").expect("valid");
     let mut chip = EmuNand::create_image(&path, &profile, Faults::default()).expect("create");
     let fresh = taken_bytes(&path);
-    let fill = |chip: &mut EmuNand<ImageStore>, blocks: std::ops::Range<u32>| {
+    let fill = |chip: &mut EmuNand<AnyStore>, blocks: std::ops::Range<u32>| {
         for page in blocks.start * 8..blocks.end * 8 {
             chip.program(PageAddr(page), &[page as u8; 4096], &[1]).expect("program");
         }

@@ -6,11 +6,9 @@
 use thiserror::Error;
 use wearwell::page::MountReport;
 use wearwell::{FtlError, Limits, SECTOR_BYTES, Sectors, Stats, WriteHint};
-use wearwell_emu::{CutOutcome, EmuChip, EmuNand, EmuNor, Faults, PowerCut, SetupError};
+use wearwell_emu::{AnyStore, CutOutcome, EmuChip, EmuNand, EmuNor, Faults, PowerCut, SetupError};
 
-use crate::engine::{
-    AnyEngine, Begin, DataMode, EngineError, EnginePlan, EngineSpec, Layout, OnChip, SegmentRow, Tenant,
-};
+use crate::engine::{AnyEngine, Begin, DataMode, EngineError, EnginePlan, EngineSpec, Layout, OnChip, SegmentRow};
 
 /// Why a command to a device failed.
 #[derive(Debug, Error)]
@@ -40,8 +38,8 @@ pub enum DeviceError {
 
 /// A chip without an engine on it.
 enum Chip {
-    Nand(Box<EmuNand>),
-    Nor(Box<EmuNor>),
+    Nand(Box<EmuNand<AnyStore>>),
+    Nor(Box<EmuNor<AnyStore>>),
 }
 
 /// An engine on a chip, whatever their types.
@@ -57,13 +55,13 @@ trait Kind: EmuChip + OnChip<Chip = Self> + Clone + Send + 'static {
     fn kept(&self) -> Chip;
 }
 
-impl Kind for EmuNand {
+impl Kind for EmuNand<AnyStore> {
     fn kept(&self) -> Chip {
         Chip::Nand(Box::new(self.clone()))
     }
 }
 
-impl Kind for EmuNor {
+impl Kind for EmuNor<AnyStore> {
     fn kept(&self) -> Chip {
         Chip::Nor(Box::new(self.clone()))
     }
@@ -91,20 +89,6 @@ where
     }
 }
 
-/// Puts engines into boxes.
-struct Boxing;
-
-impl<C: Kind> Tenant<C> for Boxing {
-    type Out = (Box<dyn Stepped>, Option<MountReport>);
-    type Probe = ();
-
-    fn probe(&self) {}
-
-    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out {
-        (Box::new(ftl), found)
-    }
-}
-
 /// A disk in memory.
 pub struct Device {
     plan: EnginePlan,
@@ -121,14 +105,14 @@ impl Device {
         let (profile, faults) = (&spec.chip, Faults { seed: spec.seed, ..Faults::default() });
         let chip = match plan.layout {
             Layout::Nor => {
-                let mut chip = EmuNor::in_memory(profile, faults)?;
+                let mut chip = EmuNor::without_file(profile, faults)?;
                 if profile.times.is_none() {
                     // An erase ends at the next call, as on a chip that only counts.
                     chip.set_erase_calls(1);
                 }
                 Chip::Nor(Box::new(chip))
             }
-            _ => Chip::Nand(Box::new(EmuNand::in_memory(profile, faults)?)),
+            _ => Chip::Nand(Box::new(EmuNand::without_file(profile, faults)?)),
         };
         let (engine, _) = put(&plan, chip, Begin::Format)?;
         Ok(Self { plan, engine })
@@ -262,8 +246,14 @@ fn restart(chip: &mut impl EmuChip) {
 
 fn put(plan: &EnginePlan, chip: Chip, begin: Begin) -> Result<(Box<dyn Stepped>, Option<MountReport>), DeviceError> {
     Ok(match chip {
-        Chip::Nand(chip) => plan.over_nand(*chip, begin, Boxing)?,
-        Chip::Nor(chip) => plan.over_nor(*chip, begin, Boxing)?,
+        Chip::Nand(chip) => {
+            let (engine, found) = plan.on_nand(*chip, begin, Box::new(()))?;
+            (Box::new(engine), found)
+        }
+        Chip::Nor(chip) => {
+            let (engine, found) = plan.on_nor(*chip, begin, Box::new(()))?;
+            (Box::new(engine), found)
+        }
     })
 }
 

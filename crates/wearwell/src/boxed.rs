@@ -1,10 +1,11 @@
-//! An engine in a box is an engine, too: so code that is generic over engines can be compiled once for all of them.
+//! An engine in a box is an engine, and a probe in a box is a probe: so what is generic over them can be compiled once
+//! for all of them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::addr::{Lpn, Ppn, Sectors};
-use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Lookup, WriteHint};
+use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, Lookup, Probe, WriteHint};
 use crate::stats::Stats;
 
 impl<F: BlockDevice + ?Sized> BlockDevice for Box<F> {
@@ -78,5 +79,31 @@ impl<F: Lookup + ?Sized> Lookup for Box<F> {
 
     fn holds(&self, lpn: Lpn) -> bool {
         (**self).holds(lpn)
+    }
+}
+
+impl<P: Probe + ?Sized> Probe for Box<P> {
+    fn erased(&mut self, segment: u32, erases: u32) {
+        (**self).erased(segment, erases);
+    }
+
+    fn victim(&mut self, segment: u32, valid_pages: u32) {
+        (**self).victim(segment, valid_pages);
+    }
+
+    fn wants_moves(&self) -> bool {
+        (**self).wants_moves()
+    }
+
+    fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
+        (**self).moved(segment, class, pages, page);
+    }
+
+    fn turned(&mut self, class: u8) {
+        (**self).turned(class);
+    }
+
+    fn migrated(&mut self, logical_block: u32, copied_pages: u32, migrations: u32) {
+        (**self).migrated(logical_block, copied_pages, migrations);
     }
 }

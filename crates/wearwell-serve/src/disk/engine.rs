@@ -1,9 +1,8 @@
 //! Any engine on a chip, behind one type.
 
-use super::events::Events;
 use wearwell::page::MountReport;
-use wearwell_emu::{EmuChip, ImageStore, Timeline};
-use wearwell_sim::engine::{AnyEngine, OnChip, Tenant};
+use wearwell_emu::{AnyStore, EmuChip, Timeline};
+use wearwell_sim::engine::{AnyEngine, OnChip};
 
 /// A chip below a disk.
 pub(super) trait DiskChip {
@@ -11,15 +10,15 @@ pub(super) trait DiskChip {
     fn time(&mut self) -> &mut Timeline;
 
     /// What only an emulated chip has: its image, its faults, its power.
-    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>>;
+    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = AnyStore>>;
 }
 
-impl<C: EmuChip<Store = ImageStore>> DiskChip for C {
+impl<C: EmuChip<Store = AnyStore>> DiskChip for C {
     fn time(&mut self) -> &mut Timeline {
         self.time_mut()
     }
 
-    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>> {
+    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = AnyStore>> {
         Some(self)
     }
 }
@@ -42,19 +41,3 @@ where
 
 /// An engine on a chip, and the report of its mount.
 pub(super) type Begun = (Box<dyn DiskEngine>, Option<MountReport>);
-
-/// Boxes engines, and listens to them.
-pub(super) struct Boxing(pub(super) Events);
-
-impl<C: DiskChip + 'static> Tenant<C> for Boxing {
-    type Out = Begun;
-    type Probe = Events;
-
-    fn probe(&self) -> Events {
-        self.0.clone()
-    }
-
-    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Begun {
-        (Box::new(ftl), found)
-    }
-}

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use wearwell::page::log::{SegmentHeader, Stored};
 use wearwell::{CleaningTrigger, Placement, VictimPolicy, WearLeveling};
-use wearwell_emu::{ChipProfile, EmuChip, Faults, ImageStore, Timeline};
+use wearwell_emu::{AnyStore, ChipProfile, EmuChip, Faults, Timeline};
 use wearwell_flash::{BlockAddr, Nand, NandGeometry, PageAddr, ReadReport};
 use wearwell_mtd::{Access, Info, MtdError, MtdFile};
 use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec, Layout, OnChip};
 
-use super::engine::{Boxing, DiskChip};
+use super::engine::{Begun, DiskChip};
 use super::events::Events;
 use super::held::Held;
 use super::{Disk, DiskConfig, DiskError, MountReport};
@@ -111,9 +111,9 @@ fn begin(
     let plan = plan(&profile(info, nand.geometry())?, logical_bytes, policies)?;
     let chip = MtdChip { time: Timeline::new(&plan.spec.chip), nand };
     let events = Events::default();
-    let begun = plan.pages_over_nand(chip, begin, Boxing(events.clone()))?;
-    let found = begun.1.unwrap_or_default();
-    Ok((Disk::new(plan, None, Some(path), begun, events), found))
+    let (engine, found) = plan.on_other_nand(chip, begin, Box::new(events.clone()))?;
+    let begun: Begun = (Box::new(engine), found);
+    Ok((Disk::new(plan, None, Some(path), begun, events), found.unwrap_or_default()))
 }
 
 /// The chip as a profile, for what is told of it.
@@ -221,7 +221,7 @@ impl DiskChip for MtdChip {
         &mut self.time
     }
 
-    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = ImageStore>> {
+    fn emulated(&mut self) -> Option<&mut dyn EmuChip<Store = AnyStore>> {
         None
     }
 }

@@ -5,13 +5,11 @@ use std::path::Path;
 
 use wearwell::Placement;
 use wearwell::page::MountReport;
-use wearwell_emu::{
-    ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, ImageStore, SetupError,
-};
+use wearwell_emu::{AnyStore, ChipKind, ChipProfile, Damage, EmuChip, EmuNand, EmuNor, Faults, ImageFile, SetupError};
 use wearwell_sim::engine::{Begin, EnginePlan, EngineSpec};
 
 use super::account::Account;
-use super::engine::{Begun, Boxing};
+use super::engine::Begun;
 use super::events::Events;
 use super::handles::HandleDeed;
 use super::header::{Header, HeaderFault};
@@ -269,14 +267,20 @@ fn put_on_chip(
     begin: Begin,
     events: &Events,
 ) -> Result<Begun, DiskError> {
-    let (chip, boxing) = (&plan.spec.chip, Boxing(events.clone()));
+    let (chip, probe) = (&plan.spec.chip, Box::new(events.clone()));
     Ok(match chip.kind {
-        ChipKind::Nand => plan.over_nand(nand(chip, place, faults)?, begin, boxing)?,
-        ChipKind::Nor => plan.over_nor(nor(chip, place, faults)?, begin, boxing)?,
+        ChipKind::Nand => {
+            let (engine, found) = plan.on_nand(nand(chip, place, faults)?, begin, probe)?;
+            (Box::new(engine), found)
+        }
+        ChipKind::Nor => {
+            let (engine, found) = plan.on_nor(nor(chip, place, faults)?, begin, probe)?;
+            (Box::new(engine), found)
+        }
     })
 }
 
-fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<ImageStore>, SetupError> {
+fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<AnyStore>, SetupError> {
     match place {
         Place::Memory => EmuNand::without_file(chip, faults),
         Place::New(file) => EmuNand::create_in(file, chip, faults),
@@ -284,7 +288,7 @@ fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<Imag
     }
 }
 
-fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<ImageStore>, SetupError> {
+fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<AnyStore>, SetupError> {
     let mut nor = match place {
         Place::Memory => EmuNor::without_file(chip, faults),
         Place::New(file) => EmuNor::create_in(file, chip, faults),

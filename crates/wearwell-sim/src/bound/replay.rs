@@ -83,7 +83,7 @@ impl Replay {
     fn enter<T: Tenant<CountChip>>(&self, which: VictimPolicy, tenant: T) -> Result<T::Out, RunError> {
         let spec = EngineSpec { which, ..self.engine.clone() };
         let plan = spec.plan(DataMode::None)?;
-        Ok(plan.over_nand(CountChip::new(&spec.chip), Begin::Format, tenant)?)
+        Ok(plan.over_nand(CountChip::new(&spec.chip), Begin::Format, (), tenant)?)
     }
 }
 
@@ -92,9 +92,6 @@ struct Shape;
 
 impl<C> Tenant<C> for Shape {
     type Out = Limits;
-    type Probe = ();
-
-    fn probe(&self) {}
 
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, _found: Option<MountReport>) -> Limits {
         ftl.limits()
@@ -109,9 +106,6 @@ struct Writer<'a> {
 
 impl<C> Tenant<C> for Writer<'_> {
     type Out = Result<f64, RunError>;
-    type Probe = ();
-
-    fn probe(&self) {}
 
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         ftl.set_own_policies(self.own)?;

@@ -28,34 +28,12 @@ pub enum Begin {
 
 /// The code that uses an engine, whatever the engine's type. So the engine is compiled for every combination of engine,
 /// layout and chip, and nothing has to be decided for each page. With inference in front of it, it is in a box.
-pub trait Tenant<C> {
+pub(crate) trait Tenant<C> {
     /// The tenant's result.
     type Out;
 
-    /// The probe that is told of erases and victims; `()` for none.
-    type Probe: Probe + Send + 'static;
-
-    /// The probe of the engine that the tenant will get.
-    fn probe(&self) -> Self::Probe;
-
     /// Uses the engine. `found` is the report of its mount, if it was mounted.
     fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> Self::Out;
-}
-
-/// Hands every engine to the tenant as [`AnyOver`]: for a tenant whose own work takes longer than such calls.
-pub(crate) struct Boxed<T>(pub(crate) T);
-
-impl<C: OnChip<Chip = C> + 'static, T: Tenant<C>> Tenant<C> for Boxed<T> {
-    type Out = T::Out;
-    type Probe = T::Probe;
-
-    fn probe(&self) -> T::Probe {
-        self.0.probe()
-    }
-
-    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, ftl: F, found: Option<MountReport>) -> T::Out {
-        self.0.enter(Box::new(ftl) as AnyOver<C>, found)
-    }
 }
 
 /// The cost of recycling on a chip, in microseconds. A chip without times gets the costs of Lee's chip.
@@ -86,26 +64,27 @@ impl EnginePlan {
     ///
     /// # Errors
     /// If it does not fit the chip, or the chip fails.
-    pub fn over_nand<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    pub(crate) fn over_nand<C, P, T>(&self, chip: C, begin: Begin, probe: P, tenant: T) -> Result<T::Out, EngineError>
     where
         C: Nand + OnChip<Chip = C> + Send + 'static,
+        P: Probe + Send + 'static,
         T: Tenant<C>,
     {
         self.check_memory()?;
         let (stripe, layout) = (self.spec.chip.stripe, self.layout);
         match (self.spec.ftl, layout) {
             (Engine::Page, Layout::Plain) => {
-                self.on_log(PlainLog::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
+                self.on_log(PlainLog::<C, C::Payload>::with_payload(chip, stripe), begin, probe, tenant)
             }
-            (Engine::Page, Layout::Nand | Layout::NandCheckpoint) => self.pages_over_nand(chip, begin, tenant),
+            (Engine::Page, Layout::Nand | Layout::NandCheckpoint) => self.pages_over_nand(chip, begin, probe, tenant),
             (Engine::InPlace, Layout::Plain) => self.in_place(chip, begin, tenant),
             (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Plain) => {
-                self.on_pages(PlainPages::<C, C::Payload>::with_payload(chip, stripe), begin, tenant)
+                self.on_pages(PlainPages::<C, C::Payload>::with_payload(chip, stripe), begin, probe, tenant)
             }
             (Engine::LogBlock | Engine::PrimaryReplacement | Engine::Fast | Engine::FastByStream, Layout::Nand) => {
                 let pages =
                     TaggedPages::<C, C::Payload>::with_payload(chip, stripe).map_err(|error| self.refused(error))?;
-                self.on_pages(pages, begin, tenant)
+                self.on_pages(pages, begin, probe, tenant)
             }
             (Engine::InPlace, Layout::Nand | Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutInPlace),
             (ftl, Layout::NandCheckpoint | Layout::Nor) => Err(EngineError::LayoutOfBlocks { ftl }),
@@ -117,25 +96,33 @@ impl EnginePlan {
     ///
     /// # Errors
     /// As [`over_nand`](Self::over_nand).
-    pub fn pages_over_nand<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    pub(super) fn pages_over_nand<C, P, T>(
+        &self,
+        chip: C,
+        begin: Begin,
+        probe: P,
+        tenant: T,
+    ) -> Result<T::Out, EngineError>
     where
         C: Nand + OnChip<Chip = C> + Send + 'static,
+        P: Probe + Send + 'static,
         T: Tenant<C>,
     {
         self.check_memory()?;
         let log = NandLog::<C, C::Payload>::with_payload(chip, self.spec.chip.stripe);
         let log = log.map_err(|error| self.refused(error))?;
         let log = if self.layout == Layout::NandCheckpoint { log.with_checkpoint() } else { log };
-        self.on_log(log, begin, tenant)
+        self.on_log(log, begin, probe, tenant)
     }
 
     /// Puts the engine on a NOR chip, or on one that only counts, in the layout made for it.
     ///
     /// # Errors
     /// As [`over_nand`](Self::over_nand).
-    pub fn over_nor<C, T>(&self, chip: C, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    pub(crate) fn over_nor<C, P, T>(&self, chip: C, begin: Begin, probe: P, tenant: T) -> Result<T::Out, EngineError>
     where
         C: Nor + OnChip<Chip = C> + Send + 'static,
+        P: Probe + Send + 'static,
         T: Tenant<C>,
     {
         if self.spec.ftl != Engine::Page {
@@ -145,7 +132,7 @@ impl EnginePlan {
         let (slots, page_bytes) = (self.spec.chip.pages_per_block, self.spec.chip.page_bytes);
         let log =
             NorLog::<C, C::Payload>::with_payload(chip, slots, page_bytes).map_err(|error| self.refused(error))?;
-        self.on_log(log, begin, tenant)
+        self.on_log(log, begin, probe, tenant)
     }
 
     /// Refuses a chip whose tables do not fit into memory, because the engine itself cannot report that. Page maps take
@@ -170,9 +157,10 @@ impl EnginePlan {
     }
 
     /// Page mapping.
-    fn on_log<L, T>(&self, log: L, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    fn on_log<L, P, T>(&self, log: L, begin: Begin, probe: P, tenant: T) -> Result<T::Out, EngineError>
     where
         L: Log + OnChip + Send + 'static,
+        P: Probe + Send + 'static,
         T: Tenant<L::Chip>,
     {
         let config = PageConfig {
@@ -182,17 +170,18 @@ impl EnginePlan {
             endurance: self.spec.chip.endurance_cycles,
         };
         let begun = match begin {
-            Begin::Format => PageFtl::format(log, tenant.probe(), config).map(|ftl| (ftl, None)),
-            Begin::Mount => PageFtl::mount(log, tenant.probe(), config).map(|(ftl, found)| (ftl, Some(found))),
+            Begin::Format => PageFtl::format(log, probe, config).map(|ftl| (ftl, None)),
+            Begin::Mount => PageFtl::mount(log, probe, config).map(|(ftl, found)| (ftl, Some(found))),
         };
         let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
         Ok(self.hand_over(ftl, found, tenant))
     }
 
     /// Block mapping.
-    fn on_pages<M, T>(&self, pages: M, begin: Begin, tenant: T) -> Result<T::Out, EngineError>
+    fn on_pages<M, P, T>(&self, pages: M, begin: Begin, probe: P, tenant: T) -> Result<T::Out, EngineError>
     where
         M: Pages + OnChip + Send + 'static,
+        P: Probe + Send + 'static,
         T: Tenant<M::Chip>,
     {
         let config = BlockConfig {
@@ -210,8 +199,8 @@ impl EnginePlan {
             endurance: self.spec.chip.endurance_cycles,
         };
         let begun = match begin {
-            Begin::Format => BlockFtl::format(pages, tenant.probe(), config).map(|ftl| (ftl, None)),
-            Begin::Mount => BlockFtl::mount(pages, tenant.probe(), config).map(|(ftl, found)| (ftl, Some(found))),
+            Begin::Format => BlockFtl::format(pages, probe, config).map(|ftl| (ftl, None)),
+            Begin::Mount => BlockFtl::mount(pages, probe, config).map(|(ftl, found)| (ftl, Some(found))),
         };
         let (ftl, found) = begun.map_err(|error| self.not_made(error, begin))?;
         Ok(self.hand_over(ftl, found, tenant))

@@ -9,7 +9,7 @@ use super::own::OwnPolicies;
 use super::view::{AnyEngine, Inferred, PolicyError, SegmentRow};
 
 /// An engine over a chip of type `C`.
-pub(crate) trait EngineOver<C>: AnyEngine {
+pub trait EngineOver<C>: AnyEngine {
     /// The chip at the bottom.
     fn chip_below(&mut self) -> &mut C;
 }
@@ -21,7 +21,7 @@ impl<F: AnyEngine + OnChip> EngineOver<F::Chip> for F {
 }
 
 /// Any engine over a chip of type `C`.
-pub(crate) type AnyOver<C> = Box<dyn EngineOver<C>>;
+pub type AnyOver<C> = Box<dyn EngineOver<C>>;
 
 impl<C: OnChip<Chip = C> + 'static> OnChip for AnyOver<C> {
     type Chip = C;
@@ -32,7 +32,7 @@ impl<C: OnChip<Chip = C> + 'static> OnChip for AnyOver<C> {
     }
 }
 
-impl<C: 'static> AnyEngine for AnyOver<C> {
+impl<F: AnyEngine + ?Sized> AnyEngine for Box<F> {
     fn segment_rows(&self) -> Vec<SegmentRow> {
         (**self).segment_rows()
     }

@@ -2,11 +2,12 @@
 //! run and a served disk with the same flags behave alike.
 //!
 //! [`EngineSpec`] holds the given choices. [`EngineSpec::plan`] fills in the defaults and checks what can be checked
-//! without a chip. [`EnginePlan::over_nand`] and [`EnginePlan::over_nor`] put the engine on a chip, with inference in
-//! front of it if wanted, and hand it to a [`Tenant`].
+//! without a chip. [`EnginePlan::on_nand`] and [`EnginePlan::on_nor`] put the engine on a chip, with inference in front
+//! of it if wanted.
 
 mod assemble;
 mod batched;
+mod begun;
 mod boxed;
 mod chip;
 mod choices;
@@ -16,10 +17,12 @@ mod scored;
 mod spec;
 mod view;
 
-pub(crate) use assemble::Boxed;
-pub use assemble::{Begin, Tenant};
+pub use assemble::Begin;
+pub(crate) use assemble::Tenant;
 pub(crate) use batched::Batched;
 pub use batched::{BatchPlacement, CopyRow, HostRow, Victim};
+pub use begun::{AnyProbe, Begun};
+pub use boxed::{AnyOver, EngineOver};
 pub use chip::OnChip;
 pub use choices::{AwareMode, DataMode, Engine, Layout, StreamSource};
 pub use error::EngineError;

@@ -30,9 +30,9 @@ mod warnings;
 
 use std::time::Instant;
 
+use wearwell::CleaningTrigger;
 use wearwell::page::MountReport;
-use wearwell::{CleaningTrigger, FtlError};
-use wearwell_emu::{CountChip, EmuChip, EmuNand, EmuNor, Faults};
+use wearwell_emu::{AnyStore, CountChip, EmuChip, EmuNand, EmuNor, Faults};
 
 pub use clock::Latencies;
 pub use config::{Pace, RunConfig};
@@ -53,7 +53,7 @@ use once::WrittenOnce;
 use streams::WrongStreams;
 
 use crate::engine::{
-    AnyEngine, AwareMode, Batched, Begin, Boxed, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant,
+    AnyEngine, AnyOver, AwareMode, Batched, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant,
 };
 use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
@@ -147,9 +147,6 @@ struct Driver<'a> {
 
 impl<C> Tenant<C> for Driver<'_> {
     type Out = Result<(Report, Observation), RunError>;
-    type Probe = ();
-
-    fn probe(&self) {}
 
     fn enter<F: AnyEngine + OnChip<Chip = C>>(mut self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
         // The engine gets the other side of it, with the placement.
@@ -170,21 +167,12 @@ impl<C> Tenant<C> for Driver<'_> {
     }
 }
 
-/// Shuts the engine down and takes its chip. A spare chip takes its place below the engine.
-struct Shut<C> {
-    spare: C,
-}
-
-impl<C: OnChip<Chip = C>> Tenant<C> for Shut<C> {
-    type Out = Result<C, FtlError>;
-    type Probe = ();
-
-    fn probe(&self) {}
-
-    fn enter<F: AnyEngine + OnChip<Chip = C>>(self, mut ftl: F, _found: Option<MountReport>) -> Self::Out {
-        ftl.shutdown()?;
-        Ok(std::mem::replace(ftl.bottom_chip(), self.spare))
-    }
+/// Shuts the engine down and takes its chip, with the power on. A spare chip takes its place below the engine.
+fn shut_down<C: EmuChip + 'static>(mut ftl: AnyOver<C>, spare: C) -> Result<C, EngineError> {
+    ftl.shutdown().map_err(EngineError::Shutdown)?;
+    let mut chip = std::mem::replace(ftl.chip_below(), spare);
+    chip.power_on();
+    Ok(chip)
 }
 
 /// A run before it has an engine.
@@ -204,12 +192,15 @@ impl Run<'_> {
         match (self.config.data, engine.layout) {
             // First: a mount needs a chip that keeps bytes, and only `begin_mounted` says so.
             _ if self.starts_with_mount() => self.begin_mounted(driver),
-            (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, driver)?,
-            (DataMode::None, _) => engine.over_nand(CountChip::new(chip), Begin::Format, driver)?,
-            (DataMode::Stored, Layout::Nor) => engine.over_nor(self.emulated_nor()?, Begin::Format, Boxed(driver))?,
+            (DataMode::None, Layout::Nor) => engine.over_nor(CountChip::new(chip), Begin::Format, (), driver)?,
+            (DataMode::None, _) => engine.over_nand(CountChip::new(chip), Begin::Format, (), driver)?,
+            (DataMode::Stored, Layout::Nor) => {
+                let (ftl, _) = engine.on_nor(self.emulated_nor()?, Begin::Format, Box::new(()))?;
+                driver.enter(ftl, None)
+            }
             (DataMode::Stored, _) => {
-                let chip = EmuNand::in_memory(chip, Faults::default())?;
-                engine.over_nand(chip, Begin::Format, Boxed(driver))?
+                let (ftl, _) = engine.on_nand(self.emulated_nand()?, Begin::Format, Box::new(()))?;
+                driver.enter(ftl, None)
             }
         }
     }
@@ -221,32 +212,31 @@ impl Run<'_> {
 
     /// Makes the disk, shuts it down, and mounts it.
     fn begin_mounted(&self, driver: Driver<'_>) -> Result<(Report, Observation), RunError> {
-        let (engine, chip) = (&self.plan.engine, &self.config.engine.chip);
+        let engine = &self.plan.engine;
         match (self.config.data, engine.layout) {
             // A chip that only counts holds nothing that a mount could find.
             (DataMode::None, _) => Err(RunError::MountWithoutData),
             (DataMode::Stored, Layout::Nor) => {
-                let made = engine.over_nor(
-                    self.emulated_nor()?,
-                    Begin::Format,
-                    Boxed(Shut { spare: self.emulated_nor()? }),
-                )?;
-                let mut made = made.map_err(EngineError::Shutdown)?;
-                made.power_on();
-                engine.over_nor(made, Begin::Mount, Boxed(driver))?
+                let (made, _) = engine.on_nor(self.emulated_nor()?, Begin::Format, Box::new(()))?;
+                let chip = shut_down(made, self.emulated_nor()?)?;
+                let (ftl, found) = engine.on_nor(chip, Begin::Mount, Box::new(()))?;
+                driver.enter(ftl, found)
             }
             (DataMode::Stored, _) => {
-                let fresh = || EmuNand::in_memory(chip, Faults::default());
-                let made = engine.over_nand(fresh()?, Begin::Format, Boxed(Shut { spare: fresh()? }))?;
-                let mut made = made.map_err(EngineError::Shutdown)?;
-                made.power_on();
-                engine.over_nand(made, Begin::Mount, Boxed(driver))?
+                let (made, _) = engine.on_nand(self.emulated_nand()?, Begin::Format, Box::new(()))?;
+                let chip = shut_down(made, self.emulated_nand()?)?;
+                let (ftl, found) = engine.on_nand(chip, Begin::Mount, Box::new(()))?;
+                driver.enter(ftl, found)
             }
         }
     }
 
-    fn emulated_nor(&self) -> Result<EmuNor, RunError> {
-        let mut chip = EmuNor::in_memory(&self.config.engine.chip, Faults::default())?;
+    fn emulated_nand(&self) -> Result<EmuNand<AnyStore>, RunError> {
+        Ok(EmuNand::without_file(&self.config.engine.chip, Faults::default())?)
+    }
+
+    fn emulated_nor(&self) -> Result<EmuNor<AnyStore>, RunError> {
+        let mut chip = EmuNor::without_file(&self.config.engine.chip, Faults::default())?;
         if self.config.engine.chip.times.is_none() {
             // An erase ends at the next call, as on a chip that only counts.
             chip.set_erase_calls(1);
