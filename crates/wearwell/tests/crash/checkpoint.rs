@@ -6,7 +6,7 @@ use wearwell_emu::{EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{Nand, PageAddr};
 
 use crate::canary::{Defect, broken, caught_by};
-use crate::exhaustive::{aged, begin, cuts, prove_recovery, run};
+use crate::exhaustive::{Proven, aged, begin, each_cut, prove_recovery, run};
 use crate::model::{Command, Model};
 use crate::rig::{NandRig, PageRig, Rig, checkpointed, nand, outcomes};
 use crate::storm::{seeds, storm_of};
@@ -168,14 +168,16 @@ fn prove(rig: &NandRig, seed: u64) {
     };
     let (ftl, _, first) = session(None);
     let kinds = NandRig::chip_of(&ftl).trace().to_vec();
-    for (index, kind, outcome) in cuts(&kinds, rig.paired_pages()) {
-        let what = format!("operation {index} ({kind:?}) left {outcome:?}");
-        let (ftl, model, _) = session(Some(PowerCut { at_op: first + index as u64, outcome }));
-        let mut chip = NandRig::into_chip(ftl);
+    let cut = |cut: PowerCut, what: &str| {
+        let (ftl, model, _) = session(Some(cut));
+        let chip = NandRig::into_chip(ftl);
         assert!(chip.is_off(), "{what}: the same run reaches the cut");
-        chip.power_on();
-        prove_recovery(rig, &chip, &model, &what);
-    }
+        (chip, model)
+    };
+    let mut proven = Proven::default();
+    each_cut(&kinds, first, rig.paired_pages(), cut, |chip, model, what| {
+        prove_recovery(rig, &chip, &model, &mut proven, what);
+    });
 }
 
 #[test]

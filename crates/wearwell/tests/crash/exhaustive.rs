@@ -1,5 +1,8 @@
 //! Every operation × every outcome × a second cut in recovery.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use wearwell::{BlockDevice, Inspect, Rng};
 use wearwell_emu::{CutOutcome, EmuChip, EmuNand, OpKind, PowerCut};
 use wearwell_flash::{BlockAddr, Nand, PageAddr};
@@ -69,15 +72,41 @@ fn shut_down<R: Rig>(rig: &R, chip: R::Chip, model: &mut Model, what: &str) {
     write_on(rig, ftl, model, COMMANDS_AFTER_SHUTDOWN, &what);
 }
 
-/// Each of these operations, with each outcome of a cut in it. An operation that was done when the power failed leaves
+/// Each of these operations, with the outcomes of a cut in it. An operation that was done when the power failed leaves
 /// the chip that the next one leaves if it had not begun, and by then no less was promised: one stands for both.
-pub(crate) fn cuts(kinds: &[OpKind], paired_pages: u32) -> impl Iterator<Item = (usize, OpKind, CutOutcome)> {
-    let of_each = kinds.iter().enumerate();
-    of_each.flat_map(move |(index, &kind)| {
+fn cuts(kinds: &[OpKind], paired_pages: u32) -> impl Iterator<Item = (usize, OpKind, Vec<CutOutcome>)> {
+    kinds.iter().enumerate().map(move |(index, &kind)| {
         let is_last = index + 1 == kinds.len();
-        let all = outcomes(kind, paired_pages).iter();
-        all.filter(move |&&outcome| is_last || Some(outcome) != done(kind)).map(move |&outcome| (index, kind, outcome))
+        let left = |outcome: &CutOutcome| is_last || Some(*outcome) != done(kind);
+        (index, kind, outcomes(kind, paired_pages).iter().copied().filter(left).collect())
     })
+}
+
+/// Runs again and again what did these operations, the first of which has this number, and cuts it at each of them with
+/// each outcome. `then` gets the chip, with the power on again. Where the chip can leave something else of the
+/// operation that was cut, one run stands for all outcomes.
+pub(crate) fn each_cut<C: EmuChip + Clone>(
+    kinds: &[OpKind],
+    first: u64,
+    paired_pages: u32,
+    run: impl Fn(PowerCut, &str) -> (C, Model),
+    mut then: impl FnMut(C, Model, &str),
+) {
+    for (index, kind, outcomes) in cuts(kinds, paired_pages) {
+        let what = |outcome| format!("operation {index} ({kind:?}) left {outcome:?}");
+        let cut = |outcome| run(PowerCut { at_op: first + index as u64, outcome }, &what(outcome));
+        // Of all outcomes, the first leaves nothing.
+        let (nothing, model) = cut(outcomes[0]);
+        for &outcome in &outcomes {
+            let mut chip = nothing.clone();
+            let mut model = model.clone();
+            if outcome != outcomes[0] && !chip.cut_again(outcome) {
+                (chip, model) = cut(outcome);
+            }
+            chip.power_on();
+            then(chip, model, &what(outcome));
+        }
+    }
 }
 
 /// What a cut leaves of an operation that was done. An erase of NOR goes on beside others, so the next operation does
@@ -92,8 +121,22 @@ fn done(kind: OpKind) -> Option<CutOutcome> {
     }
 }
 
+/// The states that a recovery without further cuts was proven for: what the chip holds, and what the host may find. It
+/// depends on nothing else, and four of five pairs of cuts leave what another pair has left.
+#[derive(Default)]
+pub(crate) struct Proven(HashSet<u64>);
+
+impl Proven {
+    /// True the first time.
+    fn is_new(&mut self, chip: &impl EmuChip, model: &Model) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (chip.fingerprint(), model).hash(&mut hasher);
+        self.0.insert(hasher.finish())
+    }
+}
+
 /// Cuts the recovery, and what follows it, at every operation with every outcome.
-fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
+fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, proven: &mut Proven, what: &str) {
     let mut traced = chip.clone();
     traced.start_trace();
     let start = traced.ops();
@@ -102,29 +145,32 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
     after.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
     run(rig, &mut ftl, &mut after, 8, COMMANDS_AFTER_MOUNT, what);
     let kinds = R::chip_of(&ftl).trace().to_vec();
-    for (index, kind, outcome) in cuts(&kinds, rig.paired_pages()) {
-        let what = format!("{what}; then operation {index} of recovery ({kind:?}) left {outcome:?}");
-        let mut chip = chip.clone();
-        chip.arm(Some(PowerCut { at_op: start + index as u64, outcome }));
-        let mut model = model.clone();
-        let mut chip = match rig.mount_or_return(chip) {
+    let cut = |cut: PowerCut, of: &str| {
+        let what = || format!("{what}; then, in recovery, {of}");
+        let (mut chip, mut model) = (chip.clone(), model.clone());
+        chip.arm(Some(cut));
+        let chip = match rig.mount_or_return(chip) {
             Ok((mut ftl, _)) => {
-                model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
-                run(rig, &mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT, &what);
+                model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{}: {error}", what()));
+                run(rig, &mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT, &what());
                 R::into_chip(ftl)
             }
             Err((chip, _)) => chip,
         };
-        chip.power_on();
-        recover(rig, chip, &mut model, &what);
-    }
+        (chip, model)
+    };
+    each_cut(&kinds, start, rig.paired_pages(), cut, |chip, mut model, of| {
+        if proven.is_new(&chip, &model) {
+            recover(rig, chip, &mut model, &format!("{what}; then, in recovery, {of}"));
+        }
+    });
 }
 
 /// Recovers what a cut has left of a chip: to the end, with a shutdown behind it, and with every second cut.
-pub(crate) fn prove_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, what: &str) {
+pub(crate) fn prove_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, proven: &mut Proven, what: &str) {
     recover(rig, chip.clone(), &mut model.clone(), what);
     shut_down(rig, chip.clone(), &mut model.clone(), what);
-    cut_recovery(rig, chip, model, what);
+    cut_recovery(rig, chip, model, proven, what);
 }
 
 /// Mounts an aged chip, from which nothing was cut.
@@ -155,18 +201,19 @@ pub(crate) fn prove<R: Rig>(rig: &R, seed: u64, commands: u32) {
     run(rig, &mut ftl, &mut model, seed, commands, "nothing cut");
     let kinds = R::chip_of(&ftl).trace().to_vec();
     assert!(ftl.stats().erases > 0 && ftl.stats().copied_pages > 0, "the run cleans: {:?}", ftl.stats());
-    let mut proven = 0;
-    for (index, kind, outcome) in cuts(&kinds, rig.paired_pages()).filter(|cut| cut.0 >= mounted as usize) {
-        let what = format!("seed {seed}, operation {index} ({kind:?}) left {outcome:?}");
+    let kinds = &kinds[mounted as usize..];
+    let cut = |cut: PowerCut, what: &str| {
         let (mut ftl, mut model) = begin(rig, aged_chip.clone(), &aged_model);
-        R::chip_of_mut(&mut ftl).arm(Some(PowerCut { at_op: start + index as u64, outcome }));
-        assert!(run(rig, &mut ftl, &mut model, seed, commands, &what), "{what}: the same run reaches the cut");
-        let mut chip = R::into_chip(ftl);
-        chip.power_on();
-        prove_recovery(rig, &chip, &model, &what);
-        proven += 1;
-    }
-    assert!(proven > 150, "only {proven} cuts");
+        R::chip_of_mut(&mut ftl).arm(Some(cut));
+        assert!(run(rig, &mut ftl, &mut model, seed, commands, what), "{what}: the same run reaches the cut");
+        (R::into_chip(ftl), model)
+    };
+    let (mut cuts, mut proven) = (0, Proven::default());
+    each_cut(kinds, start + mounted, rig.paired_pages(), cut, |chip, model, what| {
+        prove_recovery(rig, &chip, &model, &mut proven, &format!("seed {seed}, {what}"));
+        cuts += 1;
+    });
+    assert!(cuts > 150, "only {cuts} cuts");
 }
 
 /// All that can be read on a chip.

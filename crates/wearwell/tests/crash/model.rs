@@ -20,7 +20,7 @@ pub(crate) enum Found {
 }
 
 /// What each page may hold, with the commands that change it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub(crate) struct Model {
     held: Held<Content>,
     sectors_per_page: u32,
