@@ -19,7 +19,7 @@ const TARGET: &str = "wearwell-c";
 const SEEDS: &str = "100";
 
 /// What an installed library is found by.
-pub(crate) const TOOLS: &[(&str, &str)] = &[("cmake", "cmake"), ("pkg-config", "pkgconf")];
+const TOOLS: &[(&str, &str)] = &[("cmake", "cmake"), ("pkg-config", "pkgconf")];
 
 /// What the headers, the adapter and the tests are compiled with.
 const FLAGS: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-g"];

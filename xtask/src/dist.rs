@@ -15,8 +15,7 @@ const SHELLS: [(&str, &str); 3] = [("bash", "wearwell"), ("zsh", "_wearwell"), (
 const CARGO_DEB: &str = "3.8.0";
 
 /// Programs that the package's test needs, and the Debian packages that have them.
-pub(crate) const TOOLS: &[(&str, &str)] =
-    &[("nbdcopy", "libnbd-bin"), ("man", "man-db"), ("systemd-socket-activate", "systemd")];
+const TOOLS: &[(&str, &str)] = &[("nbdcopy", "libnbd-bin"), ("man", "man-db"), ("systemd-socket-activate", "systemd")];
 
 /// Builds the command, and packages it with its man pages and completions.
 pub(crate) fn run(workspace: &Workspace) -> Result<(), TaskError> {

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 /// The required programs and files, and the Debian packages that have them. A full path is looked for as it is: another
 /// Rust has no sources of its libraries for other processors.
-pub(crate) const NEEDED: &[(&str, &str)] = &[
+const NEEDED: &[(&str, &str)] = &[
     ("arm-none-eabi-gcc", "gcc-arm-none-eabi"),
     ("qemu-system-arm", "qemu-system-arm"),
     ("cmake", "cmake"),

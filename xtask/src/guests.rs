@@ -12,7 +12,7 @@ use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
 /// Programs that the clients' recipes need, and the Debian packages that have them.
-pub(crate) const CLIENTS: &[(&str, &str)] =
+const CLIENTS: &[(&str, &str)] =
     &[("nbdinfo", "libnbd-bin"), ("nbdcopy", "libnbd-bin"), ("qemu-io", "qemu-utils"), ("fio", "fio")];
 
 /// Programs that the kernels' scripts need, and their packages.
@@ -239,12 +239,24 @@ pub(crate) fn is_there(program: &str) -> bool {
     env::split_paths(&path).chain(system).any(|folder| folder.join(program).exists())
 }
 
-/// Installs what is missing. This needs Debian and root; without them the step is skipped.
-pub(crate) fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
+/// The packages that are missing. Programs of one package stand together in the lists.
+fn missing<'a>(needed: &[(&str, &'a str)]) -> Vec<&'a str> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     let mut packages: Vec<&str> = missing.map(|(_, package)| *package).collect();
-    // Programs of one package stand together in the lists.
     packages.dedup();
+    packages
+}
+
+/// Installs what is missing. This needs Debian and root; without them the step is skipped.
+pub(crate) fn install(needed: &[(&str, &str)]) -> Result<(), TaskError> {
+    if missing(needed).is_empty() {
+        return Ok(());
+    }
+    // Two installations at a time would disturb each other, and steps run side by side.
+    let path = env::temp_dir().join("wearwell-installs");
+    let lock = fs::File::create(&path).map_err(TaskError::file(&path))?;
+    lock.lock().map_err(TaskError::file(&path))?;
+    let packages = missing(needed);
     if packages.is_empty() {
         return Ok(());
     }

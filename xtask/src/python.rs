@@ -18,7 +18,8 @@ pub(crate) fn test(workspace: &Workspace) -> Result<(), TaskError> {
     make_environment(&environment)?;
     let python = environment.join("bin/python");
     let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    // Most of what is installed is never imported, and what is gets compiled then.
+    install.args(["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]);
     install.arg(format!("{}[test,dask]", workspace.path(FOLDER).display()));
     // The build is kept, so that the next one is fast.
     install.env("CARGO_TARGET_DIR", workspace.target("python/cargo")).env("MATURIN_PEP517_ARGS", "--profile quick");

@@ -64,10 +64,6 @@ pub(crate) fn run_named(workspace: &Workspace, named: &[String]) -> bool {
 
 /// Runs every step, even after a failure. True if none has failed.
 pub(crate) fn run_all(workspace: &Workspace, with_guests: bool) -> bool {
-    // Two installations at a time would disturb each other. A step says what it still lacks.
-    for tools in [guests::CLIENTS, c::TOOLS, dist::TOOLS, firmware::NEEDED] {
-        _ = guests::install(tools);
-    }
     let beside = Beside::start(workspace);
     let ours = STEPS.iter().chain(with_guests.then_some(&GUESTS)).chain([&TORTURE]);
     let mut lines: Vec<String> = ours.map(|step| run(workspace, step)).collect();
