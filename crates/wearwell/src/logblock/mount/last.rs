@@ -283,7 +283,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             self.numbered(scanned, move |tag| tag.role == Role::InPlace && tag.seq > head && counts(tag))
         });
         let headless = recovery.scanned.iter().filter(|scanned| scanned.is_headless());
-        let is_host_data = |tag: &Tag| matches!(tag.kind, Content::Data | Content::Trim);
+        let is_host_data = |tag: &Tag| matches!(tag.kind, Content::Data | Content::Trim) && !tag.role.is_commit();
         let headless = headless.flat_map(|scanned| self.numbered(scanned, is_host_data));
         // Of equal numbers the original comes before its copies, which are in blocks with greater ones.
         greatest(trusted.chain(in_place).chain(since_merge).chain(headless))

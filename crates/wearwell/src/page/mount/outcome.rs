@@ -17,8 +17,7 @@ pub(super) struct Outcome {
     pub(super) suspects: Vec<Found>,
     /// Pages that the map points to in segments whose erase may have begun.
     pub(super) uncertain: Vec<Found>,
-    /// Copies in segments that are erased in part, of pages of which a suspect copy counts; and other copies of
-    /// uncertain pages.
+    /// Other copies of uncertain pages, and of those of which a suspect copy counts.
     pub(super) passed_over: Vec<Found>,
     /// Segments that show that pages may be lost.
     pub(super) evidence: Vec<Seg>,

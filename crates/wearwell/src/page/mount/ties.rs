@@ -79,8 +79,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
-        others.retain(|other| copies.binary_search_by_key(&other.lpn, |copy| copy.lpn).is_ok());
-        others.retain(|other| self.place_of(other.lpn) != other.at);
+        // Spec P17: where nothing can be copied, they are all that is left if the one that counts fades.
+        let is_due =
+            |lpn: Lpn| is_suspect(self.place_of(lpn)) || copies.binary_search_by_key(&lpn, |copy| copy.lpn).is_ok();
+        others.retain(|other| is_due(other.lpn) && self.place_of(other.lpn) != other.at);
         self.outcome.passed_over.append(&mut others);
         Ok(copies)
     }
