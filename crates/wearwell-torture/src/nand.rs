@@ -172,10 +172,9 @@ impl NandChip {
         &self.data[page * bytes..][..bytes]
     }
 
-    /// True if the bytes of a page say what wrote it: a header, a tag page, a summary, or padding.
+    /// True if the bytes of a page say what wrote it: a header, a tag page, or a summary.
     fn has_magic(&self, page: usize) -> bool {
-        let data = self.data_of(page);
-        data.starts_with(b"WW") || data.iter().all(|&byte| byte == 0)
+        self.data_of(page).starts_with(b"WW")
     }
 
     fn spare_of(&self, page: usize) -> &[u8] {
@@ -476,7 +475,7 @@ impl Medium for NandChip {
         let is_usable = |blocks: &Segment| blocks.iter().all(|block| !self.blocks[block].marked);
         let is_mute = |page: usize| match self.pages[page].cell {
             Cell::Erased | Cell::LooksErased | Cell::Uncorrectable => true,
-            // Without its tag page neither data tells, nor a mark, nor a part of the discard map.
+            // Without its tag page neither data tells, nor a mark, nor a part of the discard map, nor padding.
             _ => layout.has_tag_pages && !self.has_magic(page),
         };
         let blocks = self.segments(layout.blocks_per_segment).filter(is_usable).flat_map(Segment::iter);

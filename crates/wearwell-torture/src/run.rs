@@ -286,9 +286,11 @@ impl<'a> Runner<'a> {
             Step::Decay { draw } => {
                 let decayed = self.medium.borrow_mut().decay(*draw, &self.layout);
                 self.tally.faults += u64::from(!decayed.is_empty());
+                // A device that is mounted behind such a cut is read-only: it has not merged anew what was hit.
+                let in_commit = self.medium.borrow_mut().faults().has_cut_commit;
                 let cut = match &self.device {
+                    _ if in_commit => LastCut::InCommit,
                     Some(_) => LastCut::None,
-                    None if self.medium.borrow_mut().faults().has_cut_commit => LastCut::InCommit,
                     None => LastCut::Elsewhere,
                 };
                 decayed.iter().for_each(|decayed| self.model.decayed(decayed, cut));

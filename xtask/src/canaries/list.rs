@@ -3,6 +3,7 @@
 mod block;
 mod nor;
 mod page;
+mod page_end;
 mod paged;
 
 use std::fmt;
@@ -81,7 +82,7 @@ const fn missed(run: Run) -> Evidence {
 
 /// All of them, by engine.
 pub(crate) fn all() -> impl Iterator<Item = &'static Canary> {
-    page::PAGE.iter().chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
+    page::PAGE.iter().chain(page_end::PAGE_END).chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
 }
 
 #[cfg(test)]

@@ -235,3 +235,32 @@ fn a_page_decays_where_no_mount_had_room() {
          7:47907, mount, mount, cut 7:49220, mount, mount, decay 1, cut 0:24859, mount, mount",
     );
 }
+
+/// The same where the page decays while the device is mounted, read-only.
+#[test]
+fn a_page_decays_on_a_device_that_is_read_only() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=18 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=periodic:3 log-blocks=3 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=58 endurance=100000 seed=9500642267829054488",
+        "write 25 30 36 40 45 46 47 49 50 55 48 39 25 2 17 37 16 48 57 32 24 18 27 13 1 32 46 57 23 24 24 16 45, cut
+         3:53503, mount, cut 6:15593, mount, cut 2:65085, mount, cut 2:8843, mount, cut 0:32312, mount, fail 0:59250
+         2:54679, cut 4:7083, mount, cut 0:13287, mount, cut 0:57469, mount, fail 2:15377, mount, mount, decay 33,
+         mount",
+    );
+}
+
+/// On a chip with tag pages, pages of data, a part of the discard map and padding are left. The headers and the tag
+/// pages decayed, so that the chip seems to be foreign.
+#[test]
+fn padding_without_its_tag_page_says_nothing() {
+    assert_holds(
+        "nand page-bytes=2048 spare-bytes=0 pages-per-block=7 blocks=21 dies=3 paired-pages=1
+         page blocks-per-segment=3 policies=watermark:4:5/greedy/single/dynamic/proactive:0.05:0.5:0.01
+         logical-pages=3 endurance=100 seed=9128541317745351715",
+        "mount, write 0, mount, write 0, decay 2, mount, write 1, mount, write 1, mount, cut 1:15676, write 1, decay
+         6, fail 1:7517, mount, write 1, cut 1:39780, write 2, mount, cut 1:51021, write 0, decay 1, fail 0:22319,
+         mount, fail 0:413, cut 1:43934, write 1, mount, cut 0:9282, write 2, decay 0 0 0, mount",
+    );
+}

