@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::Range;
-
 #[cfg(target_os = "linux")]
 use std::path::Path;
 

@@ -64,6 +64,7 @@ enum Payload<'a> {
 pub struct EmuNand<S: Store = MemStore> {
     geometry: NandGeometry,
     body: Body<S>,
+    /// What the cut has left nothing of, until the power is on again.
     undone: Option<Undone>,
 }
 
@@ -468,6 +469,7 @@ impl<S: Store> EmuChip for EmuNand<S> {
 
     /// Without a cut before, this is an orderly power cycle. Pages that fail later still do so in their time.
     fn power_on(&mut self) {
+        self.undone = None;
         self.body.power.on();
         self.body.time.power_off();
         for b in 0..self.geometry.blocks {

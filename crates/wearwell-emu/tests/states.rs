@@ -55,6 +55,9 @@ fn a_cut_can_be_given_another_outcome() {
             assert_eq!(again.fingerprint(), direct.fingerprint(), "operation {index}, {outcome:?}");
             again.power_on();
             direct.power_on();
+            let mut later = nothing.clone();
+            later.power_on();
+            assert!(!later.cut_again(outcome), "only as long as the power is off");
             for page in 0..32 {
                 assert_eq!(read(&mut again, page), read(&mut direct, page), "operation {index}, {outcome:?}");
             }
