@@ -160,12 +160,12 @@ impl<N: Nand> PagedFtl<N> {
         victims.clear();
         let mut take = |slot: u32, tag: &Tag| {
             if tag.kind == Kind::Data {
-                victims.push((tag.lpn, slot));
+                // Less code than a sort, and a segment has few pages.
+                let page = (tag.lpn, slot);
+                victims.insert(victims.partition_point(|&listed| listed < page), page);
             }
         };
-        let has_gaps = store.log.each_tag(victim, &mut take)?;
-        victims.sort_unstable();
-        Ok(has_gaps)
+        Ok(store.log.each_tag(victim, &mut take)?)
     }
 
     /// Looks up so many pages of the victim, and moves those that count. Erases it behind the last.
