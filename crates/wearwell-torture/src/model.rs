@@ -507,9 +507,11 @@ impl Model {
                     let gives_way = is_older || page.newest_decayed || self.has_lost_segment;
                     page.is_fading =
                         (gives_way || page.is_fading && page.flushed == found) && fades_unseen(number, &found);
+                    // The commit that says that it was never written may fade, and what was not flushed counts again.
+                    let is_unwritten = self.blocks.is_some() && Page::is_blank(&found) && page.flushed == found;
                     if is_certain {
                         page.settle_as(found);
-                    } else {
+                    } else if !is_unwritten {
                         page.settle_for_now(found);
                     }
                     // A mount that is read-only records nothing, so the next one decides again.

@@ -264,3 +264,18 @@ fn padding_without_its_tag_page_says_nothing() {
          mount, fail 0:413, cut 1:43934, write 1, mount, cut 0:9282, write 2, decay 0 0 0, mount",
     );
 }
+
+/// Block mapping on a device that failures have made read-only. A program had failed, and the commit of the merge that
+/// was to make room said that the page was never written. It faded behind the mount that had served zeros, and what the
+/// failed program had left counted.
+#[test]
+fn a_commit_that_fades_on_a_device_that_is_read_only() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=24 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=log-block recycle=periodic log-blocks=1 wear=none reclaim=at-once
+         logical-pages=139 endurance=100000 seed=7867552222459477411",
+        "write 120 121 122 123 67 129 4 78 53 87 28 25 115 41 72 124 98 96 19 59 47 133 13 111 83, cut 3:46143, mount,
+         mount, fail 1:64776, cut 8:44051, write 125, cut 1:53323, mount, cut 2:34926, mount, fail 0:62875 3:54627,
+         mount, mount",
+    );
+}
