@@ -57,7 +57,8 @@ pub struct Faults {
     pub struck: Vec<Struck>,
     /// Errors that a driver may return and that no engine can hide, since the last [`begin_step`](Self::begin_step).
     pub shown: u32,
-    /// A cut has hit the last page of a block, and no mount has succeeded since. Block mapping commits a merge with it.
+    /// A cut has hit the last page of a block, or its program has failed in this command or the one that was cut, and
+    /// no mount has succeeded since. Block mapping commits a merge with it.
     pub has_cut_commit: bool,
     /// Programs and erases that have failed or ended with an error of the driver's own.
     pub failures: u32,

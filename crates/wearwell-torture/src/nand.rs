@@ -220,6 +220,8 @@ impl NandChip {
             }
             Some(Hit::Fail(_)) | None => {
                 self.blocks[b].next = offset + 1;
+                // If the power fails before the engine has dealt with it, it is as if a cut had hit it.
+                self.faults.has_cut_commit |= offset + 1 == self.geometry.pages_per_block;
                 self.break_block(b);
                 let cell = match rng.u8(..4) {
                     0 => Cell::LooksErased,

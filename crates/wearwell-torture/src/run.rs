@@ -320,6 +320,8 @@ impl<'a> Runner<'a> {
             self.note_cut_commit();
             return Ok(());
         }
+        // A commit that failed in this command has been dealt with.
+        self.medium.borrow_mut().faults().has_cut_commit = false;
         let has_failed = self.failures() != failures;
         self.row.has_written &= !has_failed;
         match done? {

@@ -279,3 +279,19 @@ fn a_commit_that_fades_on_a_device_that_is_read_only() {
          mount, mount",
     );
 }
+
+/// Block mapping: the commit of a merge failed, and the power was cut while the merge was made anew. A page of the data
+/// block that it superseded decayed, so that its erase seemed to have begun. It was erased before the rescue, a mount
+/// was cut, and what was left of the commit faded.
+#[test]
+fn a_page_decays_beside_a_commit_that_failed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=23 dies=1 paired-pages=1
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=cost-based log-blocks=4 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=95 endurance=100000 seed=16789819962880712080",
+        "write 4 74 73 22 45 45 82 13 4 33 20 83 61 62 43 46 69 67 50 23 53 14 93 23 63 6 92 2 55 28 69 92 37 37 27 40
+         81 15 20 83 21 27 1 24 81 73 34 68 55 19 16 18, flush, fail 4:59670, cut 5:58365, write 12, decay 39, cut
+         7:57240, mount, mount",
+    );
+}
