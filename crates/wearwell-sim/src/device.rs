@@ -104,14 +104,7 @@ impl Device {
         let plan = spec.plan(DataMode::Stored)?;
         let (profile, faults) = (&spec.chip, Faults { seed: spec.seed, ..Faults::default() });
         let chip = match plan.layout {
-            Layout::Nor => {
-                let mut chip = EmuNor::without_file(profile, faults)?;
-                if profile.times.is_none() {
-                    // An erase ends at the next call, as on a chip that only counts.
-                    chip.set_erase_calls(1);
-                }
-                Chip::Nor(Box::new(chip))
-            }
+            Layout::Nor => Chip::Nor(Box::new(EmuNor::without_file(profile, faults)?)),
             _ => Chip::Nand(Box::new(EmuNand::without_file(profile, faults)?)),
         };
         let (engine, _) = put(&plan, chip, Begin::Format)?;

@@ -10,6 +10,11 @@ use crate::chip::{Damage, Damaged};
 use crate::page_record::{Checks, record};
 use crate::store::Store;
 
+/// True if a page in this state has content. The bytes of all others may be anything.
+fn has_content(page_state: u8) -> bool {
+    matches!(page_state, state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES)
+}
+
 impl<S: Store> EmuNand<S> {
     /// The number of [`EmuChip::fingerprint`](crate::EmuChip::fingerprint).
     pub(super) fn hash(&self) -> u64 {
@@ -18,11 +23,7 @@ impl<S: Store> EmuNand<S> {
         self.body.hash_state(&mut hasher);
         hasher.write(&bytes[l.page_records(0, g.pages() as u32)]);
         for page in 0..g.pages() as u32 {
-            // The bytes of all others may be anything.
-            if matches!(
-                self.page_state(PageAddr(page)).0,
-                state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES
-            ) {
+            if has_content(self.page_state(PageAddr(page)).0) {
                 hasher.write(&bytes[l.data(page, g.page_bytes)]);
                 hasher.write(&bytes[l.spare(page, g.spare_bytes)]);
             }
@@ -40,7 +41,7 @@ impl<S: Store> EmuNand<S> {
         match self.page_state(page).0 {
             // The check of the spare bytes covers state and detail too, so a change of these counts as one of the spare
             // bytes.
-            state::PROGRAMMED | state::FAILS_LATER | state::ON_WEAK_ERASE | state::FADES => {
+            state if has_content(state) => {
                 let (stored, found) =
                     (self.checks(page), Checks::of(is_checked, &bytes[data_at.clone()], &bytes[spare_at.clone()]));
                 if stored.data != found.data {

@@ -289,14 +289,9 @@ fn nand(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNand<AnyS
 }
 
 fn nor(chip: &ChipProfile, place: Place, faults: Faults) -> Result<EmuNor<AnyStore>, SetupError> {
-    let mut nor = match place {
+    match place {
         Place::Memory => EmuNor::without_file(chip, faults),
         Place::New(file) => EmuNor::create_in(file, chip, faults),
         Place::Existing(file) => EmuNor::open_in(file, chip, faults),
-    }?;
-    if chip.times.is_none() {
-        // An erase ends at the next call, as in a simulated run.
-        nor.set_erase_calls(1);
     }
-    Ok(nor)
 }

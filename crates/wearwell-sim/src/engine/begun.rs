@@ -50,10 +50,14 @@ impl EnginePlan {
     /// As [`on_nand`](Self::on_nand).
     pub fn on_nor(
         &self,
-        chip: EmuNor<AnyStore>,
+        mut chip: EmuNor<AnyStore>,
         begin: Begin,
         probe: AnyProbe,
     ) -> Result<Begun<EmuNor<AnyStore>>, EngineError> {
+        if self.spec.chip.times.is_none() {
+            // An erase ends at the next call, as on a chip that only counts.
+            chip.set_erase_calls(1);
+        }
         self.over_nor(chip, begin, probe, Boxing)
     }
 

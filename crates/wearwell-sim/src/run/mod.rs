@@ -53,7 +53,7 @@ use once::WrittenOnce;
 use streams::WrongStreams;
 
 use crate::engine::{
-    AnyEngine, AnyOver, AwareMode, Batched, Begin, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant,
+    AnyEngine, AwareMode, Batched, Begin, Begun, DataMode, EngineError, Layout, OnChip, OwnPolicies, Tenant,
 };
 use crate::request::Op;
 use crate::trace::{Trace, TraceError, TraceFormat};
@@ -167,12 +167,17 @@ impl<C> Tenant<C> for Driver<'_> {
     }
 }
 
-/// Shuts the engine down and takes its chip, with the power on. A spare chip takes its place below the engine.
-fn shut_down<C: EmuChip + 'static>(mut ftl: AnyOver<C>, spare: C) -> Result<C, EngineError> {
-    ftl.shutdown().map_err(EngineError::Shutdown)?;
-    let mut chip = std::mem::replace(ftl.chip_below(), spare);
+/// The engine on the first of two fresh chips, shut down and mounted. The other chip takes its place in the engine that
+/// was shut down.
+fn mounted<C: EmuChip + 'static>(
+    put_on: impl Fn(C, Begin) -> Result<Begun<C>, EngineError>,
+    [chip, spare]: [C; 2],
+) -> Result<Begun<C>, EngineError> {
+    let (mut made, _) = put_on(chip, Begin::Format)?;
+    made.shutdown().map_err(EngineError::Shutdown)?;
+    let mut chip = std::mem::replace(made.chip_below(), spare);
     chip.power_on();
-    Ok(chip)
+    put_on(chip, Begin::Mount)
 }
 
 /// A run before it has an engine.
@@ -217,15 +222,13 @@ impl Run<'_> {
             // A chip that only counts holds nothing that a mount could find.
             (DataMode::None, _) => Err(RunError::MountWithoutData),
             (DataMode::Stored, Layout::Nor) => {
-                let (made, _) = engine.on_nor(self.emulated_nor()?, Begin::Format, Box::new(()))?;
-                let chip = shut_down(made, self.emulated_nor()?)?;
-                let (ftl, found) = engine.on_nor(chip, Begin::Mount, Box::new(()))?;
+                let put_on = |chip, begin| engine.on_nor(chip, begin, Box::new(()));
+                let (ftl, found) = mounted(put_on, [self.emulated_nor()?, self.emulated_nor()?])?;
                 driver.enter(ftl, found)
             }
             (DataMode::Stored, _) => {
-                let (made, _) = engine.on_nand(self.emulated_nand()?, Begin::Format, Box::new(()))?;
-                let chip = shut_down(made, self.emulated_nand()?)?;
-                let (ftl, found) = engine.on_nand(chip, Begin::Mount, Box::new(()))?;
+                let put_on = |chip, begin| engine.on_nand(chip, begin, Box::new(()));
+                let (ftl, found) = mounted(put_on, [self.emulated_nand()?, self.emulated_nand()?])?;
                 driver.enter(ftl, found)
             }
         }
@@ -236,12 +239,7 @@ impl Run<'_> {
     }
 
     fn emulated_nor(&self) -> Result<EmuNor<AnyStore>, RunError> {
-        let mut chip = EmuNor::without_file(&self.config.engine.chip, Faults::default())?;
-        if self.config.engine.chip.times.is_none() {
-            // An erase ends at the next call, as on a chip that only counts.
-            chip.set_erase_calls(1);
-        }
-        Ok(chip)
+        Ok(EmuNor::without_file(&self.config.engine.chip, Faults::default())?)
     }
 
     /// Drives an engine.

@@ -145,14 +145,15 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, proven: &mut Pro
     after.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
     run(rig, &mut ftl, &mut after, 8, COMMANDS_AFTER_MOUNT, what);
     let kinds = R::chip_of(&ftl).trace().to_vec();
+    let what_of = |of: &str| format!("{what}; then, in recovery, {of}");
     let cut = |cut: PowerCut, of: &str| {
-        let what = || format!("{what}; then, in recovery, {of}");
+        let what = what_of(of);
         let (mut chip, mut model) = (chip.clone(), model.clone());
         chip.arm(Some(cut));
         let chip = match rig.mount_or_return(chip) {
             Ok((mut ftl, _)) => {
-                model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{}: {error}", what()));
-                run(rig, &mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT, &what());
+                model.check_after_cut(&mut ftl).unwrap_or_else(|error| panic!("{what}: {error}"));
+                run(rig, &mut ftl, &mut model, 8, COMMANDS_AFTER_MOUNT, &what);
                 R::into_chip(ftl)
             }
             Err((chip, _)) => chip,
@@ -161,7 +162,7 @@ fn cut_recovery<R: Rig>(rig: &R, chip: &R::Chip, model: &Model, proven: &mut Pro
     };
     each_cut(&kinds, start, rig.paired_pages(), cut, |chip, mut model, of| {
         if proven.is_new(&chip, &model) {
-            recover(rig, chip, &mut model, &format!("{what}; then, in recovery, {of}"));
+            recover(rig, chip, &mut model, &what_of(of));
         }
     });
 }
