@@ -321,3 +321,17 @@ fn a_merge_that_fades_comes_before_a_dead_block() {
         "write 8+8 0 1 3 2 4 5 6 7, discard 8+8, flush, cut 7:16283, write 0, mount",
     );
 }
+
+/// Six mounts in a row were cut in merges of one logical block. A merge that a cut had hit lay between the older data
+/// blocks and one that a later mount had made. So that counted though it was the third, and the next one, which lasted,
+/// was erased for it.
+#[test]
+fn a_third_block_behind_one_with_gaps_is_not_needed() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=8 dies=1 paired-pages=3 fading-pairs
+         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=3 wear=none reclaim=at-once
+         logical-pages=11 endurance=100000 seed=13488174236990531289",
+        "write 2 3 4 5 6 7, mount, write 0 1, cut 9:40922, write 0, cut 6:9089, mount, cut 18:53340, mount, cut
+         9:50828, mount, cut 12:24546, mount, cut 2:31168, mount, cut 7:3434, mount, mount",
+    );
+}

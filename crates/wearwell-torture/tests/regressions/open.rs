@@ -84,18 +84,3 @@ fn a_failed_program_hides_that_a_copy_decayed() {
          1, mount",
     );
 }
-
-/// Block mapping, by cuts alone: the power fails in six mounts in a row, in merges of one logical block and in the
-/// erases behind them. The last but one erases a merge that lasts, and keeps an older one whose commit a cut has hit.
-/// That fades.
-#[test]
-#[ignore = "open: flushed data is older"]
-fn a_merge_that_lasts_is_erased_for_one_that_fades() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=8 dies=1 paired-pages=3 fading-pairs
-         block blocks-per-segment=1 scheme=fast-by-stream recycle=optimal log-blocks=3 wear=none reclaim=at-once
-         logical-pages=11 endurance=100000 seed=13488174236990531289",
-        "write 2 3 4 5 6 7, mount, write 0 1, cut 9:40922, write 0, cut 6:9089, mount, cut 18:53340, mount, cut
-         9:50828, mount, cut 12:24546, mount, cut 2:31168, mount, cut 7:3434, mount, mount",
-    );
-}

@@ -132,7 +132,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "|| scanned.commit().is_some() || scanned.is_headless();",
         to: "|| !BROKEN && (scanned.commit().is_some() || scanned.is_headless());",
         crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_merge_whose_first_page_decays")),
+        torture: caught(Run::Kept("a_page_that_is_gone_from_a_primary")),
     },
     Canary {
         name: "loss-is-other",
@@ -292,7 +292,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "suspects.extend(self.last_merged(recovery).map(|(_, lbn)| lbn));",
         to: "suspects.extend(self.last_merged(recovery).filter(|_| !BROKEN).map(|(_, lbn)| lbn));",
         crash: caught(Run::Crash("block::block_storms")),
-        torture: caught(Run::Kept("seeds_that_failed_hold")),
+        torture: caught(Run::Kept("a_merge_that_fades_comes_before")),
     },
     Canary {
         name: "older-blocks",
@@ -331,8 +331,18 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "if blocks >= 3 &&",
         to: "if !BROKEN && blocks >= 3 &&",
-        crash: caught(Run::Crash("block_storms::storms_of_mounts")),
+        crash: caught(Run::Crash("retold::block_mapping_with_half_erased")),
         torture: caught(Run::Kept("four_data_blocks_of_one")),
+    },
+    Canary {
+        name: "second-with-gaps",
+        rule: "B13",
+        broken: "a third data block is needed if the newest before it has a page that cannot be read",
+        file: "crates/wearwell/src/logblock/mount/last.rs",
+        from: "self.newest_whole(&older, recovery)?",
+        to: "self.newest_whole(if BROKEN { &older[..1] } else { &older }, recovery)?",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_third_block_behind_one_with_gaps")),
     },
     Canary {
         name: "block-between",
@@ -342,7 +352,7 @@ pub(super) const BLOCK: &[Canary] = &[
         from: "blocks += u32::from(!self.has_gaps(seg, recovery)?);",
         to: "blocks += u32::from(BROKEN || !self.has_gaps(seg, recovery)?);",
         crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_block_with_gaps")),
+        torture: caught(Run::Kept("a_third_block_behind_one_with_gaps")),
     },
     Canary {
         name: "unread-sources",

@@ -60,7 +60,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         Ok(())
     }
 
-    /// True if the logical block of the last commit has two older data blocks, the newer one of which is whole, and the
+    /// True if the logical block of the last commit has two older data blocks, a newer one of which is whole, and the
     /// last is no completed log block. Then it is not needed (Spec B13.4). If its head is gone, it was being erased. A
     /// page that cannot be read counts as gone though the last has none in its place: a merge programs no page there,
     /// but an erase that is cut may leave anything.
@@ -73,7 +73,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let of_same = recovery.commits.iter().filter(|commit| commit.lbn == last.lbn);
         let mut older: Vec<(u64, Seg)> = of_same.map(|commit| (commit.seq, commit.seg)).collect();
         older.sort_unstable_by_key(|&(seq, _)| Reverse(seq));
-        let (Some(&(seq, seg)), Some(&(first, _))) = (older.first(), older.last()) else { return Ok(false) };
+        let Some(&(first, _)) = older.last() else { return Ok(false) };
+        let Some((second_seq, second)) = self.newest_whole(&older, recovery)? else { return Ok(false) };
         let segs: Vec<Seg> = older.iter().map(|&(_, seg)| seg).collect();
         let mut blocks = self.count_older(last.lbn, &segs, first, recovery)?;
         // With so few free blocks two merges would not find room beside all that is kept.
@@ -82,8 +83,22 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         }
         // A page that is gone from the second, and has a copy in the last, says that the erase of the second has begun.
         // Then the last is needed.
-        let is_sound = !self.has_gaps(seg, recovery)? && self.gone_from(seg, seq, last.seg, recovery)? == 0;
-        Ok(blocks == 2 && is_sound)
+        Ok(blocks == 2 && self.gone_from(second, second_seq, last.seg, recovery)? == 0)
+    }
+
+    /// The newest of data blocks of which each page can be read. One with gaps is passed over: a cut has hit it, and a
+    /// merge that a mount has made since would count as if it were needed (Spec B13.4).
+    fn newest_whole(
+        &mut self,
+        blocks: &[(u64, Seg)],
+        recovery: &mut Recovery,
+    ) -> Result<Option<(u64, Seg)>, MountError> {
+        for &(seq, seg) in blocks {
+            if !self.has_gaps(seg, recovery)? {
+                return Ok(Some((seq, seg)));
+            }
+        }
+        Ok(None)
     }
 
     /// Counts the data blocks of a logical block behind the newest: those in `older`, the oldest last, and one without
