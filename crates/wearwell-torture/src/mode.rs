@@ -5,6 +5,8 @@
 pub struct Temper {
     /// A cut erase may leave each page in another state.
     pub mixed_erases: bool,
+    /// It may also leave most pages as they were, or most of them erased.
+    pub uneven_erases: bool,
     /// Pages that share cells with one whose program was cut may fade.
     pub fading_pairs: bool,
 }
@@ -146,7 +148,9 @@ pub struct Mode {
 }
 
 /// The mildest chip that keeps the contract.
-pub const MILD: Temper = Temper { mixed_erases: false, fading_pairs: false };
+pub const MILD: Temper = Temper { mixed_erases: false, uneven_erases: false, fading_pairs: false };
+
+const UNEVEN: Temper = Temper { mixed_erases: true, uneven_erases: true, fading_pairs: false };
 
 /// Nothing but cuts, and no name.
 pub const PLAIN: Mode = Mode {
@@ -268,7 +272,7 @@ pub const MODES: &[Mode] = &[
         decay: Decay::SELDOM,
         failures: 1,
         full_percent: 80,
-        temper: Temper { mixed_erases: true, fading_pairs: true },
+        temper: Temper { mixed_erases: true, fading_pairs: true, ..MILD },
         ..PLAIN
     },
     Mode {
@@ -290,6 +294,8 @@ pub const MODES: &[Mode] = &[
         ..PLAIN
     },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
+    Mode { name: "uneven", targets: ALL, temper: UNEVEN, ..PLAIN },
+    Mode { name: "uneven-short", targets: FULL, short_histories: 200, temper: UNEVEN, ..PLAIN },
 ];
 
 /// Modes that change histories which are kept ([`near`](crate::near)). They run only if they are named: what they find

@@ -280,7 +280,13 @@ impl NandChip {
                 self.blocks[block].weak = true;
             }
             _ => {
+                let share = if self.temper.uneven_erases { &SHARES[rng.usize(..SHARES.len())] } else { &EVEN };
                 for page in self.pages_of(block) {
+                    // An even share draws nothing, so that older histories keep what their cuts leave.
+                    if share.of_16 > 0 && rng.u8(..16) < share.of_16 {
+                        page.cell = if share.is_erased { Cell::LooksErased } else { page.cell };
+                        continue;
+                    }
                     page.cell = match (rng.u8(..4), page.cell) {
                         (0, as_it_was) => as_it_was,
                         (1, _) => Cell::Uncorrectable,
@@ -396,6 +402,23 @@ impl NandChip {
         self.check(PageAddr(0), is_inside)
     }
 }
+
+/// How far a cut erase came: so many of 16 pages are still as they were, or erased already. The others are left in any
+/// state.
+struct Share {
+    of_16: u8,
+    is_erased: bool,
+}
+
+const EVEN: Share = Share { of_16: 0, is_erased: false };
+
+const SHARES: [Share; 5] = [
+    EVEN,
+    Share { of_16: 10, is_erased: false },
+    Share { of_16: 14, is_erased: false },
+    Share { of_16: 10, is_erased: true },
+    Share { of_16: 14, is_erased: true },
+];
 
 fn fading(rng: &mut Rng, most_reads: u8) -> Cell {
     Cell::Fading { reads_left: rng.u8(..most_reads), outlasts_power_off: rng.u8(..10) < 7 }

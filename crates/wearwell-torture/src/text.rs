@@ -204,6 +204,7 @@ impl fmt::Display for Setup {
             }
         }
         f.write_str(if self.temper.mixed_erases { " mixed-erases" } else { "" })?;
+        f.write_str(if self.temper.uneven_erases { " uneven-erases" } else { "" })?;
         f.write_str(if self.temper.fading_pairs { " fading-pairs" } else { "" })?;
         if self.driver != Driver::Honest {
             write!(f, " driver={:?}", self.driver)?;
@@ -243,7 +244,11 @@ impl FromStr for Setup {
         }
         let setup = Self {
             shape: words.shape()?,
-            temper: Temper { mixed_erases: words.flag("mixed-erases"), fading_pairs: words.flag("fading-pairs") },
+            temper: Temper {
+                mixed_erases: words.flag("mixed-erases"),
+                uneven_erases: words.flag("uneven-erases"),
+                fading_pairs: words.flag("fading-pairs"),
+            },
             driver: words.driver()?,
             engine: words.engine()?,
             logical_pages: words.number("logical-pages")?,

@@ -99,13 +99,20 @@ impl<N: Nand> PagedFtl<N> {
             if self.store.table.used_for(seg) != Use::Doubted {
                 continue;
             }
-            let pages = self.store.table.valid(seg);
-            if pages > 0 && pages <= self.map.cache.room_in_mount() && self.store.empty() > 0 {
+            let has_pages = self.store.table.valid(seg) > 0;
+            if has_pages && self.new_entries(seg) <= self.map.cache.room_in_mount() && self.store.empty() > 0 {
                 self.renew(seg)?;
             }
             self.store.set_use(seg, Use::Closed);
         }
         Ok(())
+    }
+
+    /// Entries that the cache takes if what counts in a segment is copied. What a rescue that never ended has copied is
+    /// newer than the translation pages, so the cache has its entries already.
+    fn new_entries(&self, seg: Seg) -> u32 {
+        let cached = self.map.cache.places().filter(|&(_, at)| self.store.is_in(at, seg)).count() as u32;
+        self.store.table.valid(seg) - cached
     }
 
     /// True if a page counts in a segment, and its tag can be read.

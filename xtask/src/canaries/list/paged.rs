@@ -145,6 +145,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
+        name: "map-known-entries",
+        rule: "M13",
+        broken: "copying a doubted segment takes room in the cache for each page, also for entries that it has",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "self.store.table.valid(seg) - cached",
+        to: "self.store.table.valid(seg) - if BROKEN { 0 } else { cached }",
+        crash: caught(Run::Crash("retold::said")),
+        torture: missed(Run::Seeds(&["uneven"], 100)),
+    },
+    Canary {
         name: "map-doubted-part",
         rule: "M13",
         broken: "a translation page of a rescue that never ended is made anew if it fades while it is copied",

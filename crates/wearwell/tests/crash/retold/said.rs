@@ -220,6 +220,31 @@ fn incomplete_rescues_take_no_room() {
     say(&History { name: "incomplete_rescues_take_no_room", setup, steps }, words);
 }
 
+/// Seven mounts are cut in their rescues, so that only segments of these are empty, and the erase of the first is cut.
+/// What it has left fades, if it is believed although its copies take no room in the cache (`cargo xtask canaries
+/// map-known-entries`). It is what is left of a history of the torture whose words were drawn.
+#[test]
+fn what_a_rescue_has_copied_takes_no_room_in_the_cache() {
+    let setup = Words(
+        "exact nand page-bytes=1024 spare-bytes=8 pages-per-block=32 blocks=24 dies=1 paired-pages=1 any-order
+         mixed-erases paged blocks-per-segment=1 cache-entries=2 logical-pages=261 endurance=100
+         seed=16121904024731090219",
+    );
+    let steps =
+        "write 9 10 11 14 20 27 28 29 30 31 32 33 34 45 46 47 48 49 50 51 52 53 54 55 56 59 60 61 62 63 64 65 66 71
+         72 73 74 77 78 81 82 83 84 85 86 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107 108 109 120 121 122
+         123 124 194 195 196 197 198 199 200 201 202 203 207 208 209 212 213 214 215 216 217 218 219 220 221 222
+         223 224 225 226 227 228 229 230 231 232 233 239 240 241 242 245 248 249 250 251 252 253 254 255 49@27 90
+         105+3@1 49@2! 214@1 18@1 258 22@39 160@1 15@1 126@38 17@2 121@2 25@1 13 167+6@1 137@25 107 20+5@4 98@1 41
+         76@1 22@2! 25 99+8@2 212 27+5@3 19@2 170 92 34@2 16@4 72@2 8@2 163 158@2 39@2 18@36 45@2, mount, write
+         41@1 75@13, mount, mount, write 125+2@4! 76 20@36 11@1 44, mount, write 28@18 232@11 33@1 40 37+6@2 14@2!
+         179+8@4, mount, mount, write 15+5@4 0@2 227 0+6@3 259@4 30@2 32 147@2 6@2! 56 238@1 3@1 244@39 239 31+2@2!
+         171@2 18@5 26@1 2@2 156@2 21@23 42@2, cut 13, mount, cut 19, mount, cut 16, mount, cut 8, mount, cut 11,
+         mount, cut 13, mount, cut 19, mount, cut 0, mount, mount";
+    let words = "0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0f10";
+    say(&History { name: "what_a_rescue_has_copied_takes_no_room_in_the_cache", setup, steps }, words);
+}
+
 /// A page of a merge decays, and the page in the last place fades in the half-erased data block (`cargo xtask canaries
 /// loss-is-other`). The torture's history has one cut more, which hits a program, and behind that each page of the
 /// logical block is uncertain here.
