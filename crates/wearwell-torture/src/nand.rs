@@ -20,6 +20,7 @@
 mod losses;
 mod owners;
 mod segment;
+mod torn;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,6 +34,7 @@ use crate::medium::{Decayed, Layout, Medium, Unsure};
 pub use crate::mode::Temper;
 pub use crate::setup::Driver;
 use segment::Segment;
+use torn::fading;
 
 /// The state of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,70 +237,12 @@ impl NandChip {
         }
     }
 
-    fn leave_cut_program(&mut self, page: PageAddr, data: &[u8], spare: &[u8], rng: &mut Rng) {
-        let (b, offset) = self.split(page);
-        let cell = match rng.u8(..7) {
-            0 => return,
-            1 => Cell::Good,
-            2 => Cell::Uncorrectable,
-            3 => Cell::LooksErased,
-            4 => fading(rng, 3),
-            5 => fading(rng, 10),
-            _ => fading(rng, 60),
-        };
-        self.blocks[b].next = offset + 1;
-        self.faults.has_cut_commit |= offset + 1 == self.geometry.pages_per_block;
-        self.put(page, data, spare, cell);
-        let in_group = offset % self.geometry.paired_pages;
-        for earlier in page.0 - in_group..page.0 {
-            let cell = &mut self.pages[earlier as usize].cell;
-            if *cell == Cell::Erased || rng.bool() {
-                continue;
-            }
-            *cell = match *cell {
-                Cell::Good if self.temper.fading_pairs && rng.bool() => fading(rng, 12),
-                _ => Cell::Uncorrectable,
-            };
-        }
-    }
-
     fn set_all(&mut self, block: usize, cell: Cell) {
         self.filled_last = self.filled_last.filter(|&filled| filled != block);
         self.pages_of(block).iter_mut().for_each(|page| (page.cell, page.decayed) = (cell, false));
         let erased = cell == Cell::Erased;
         self.blocks[block].next = if erased { 0 } else { self.geometry.pages_per_block };
         self.blocks[block].weak = false;
-    }
-
-    fn leave_cut_erase(&mut self, block: usize, rng: &mut Rng) {
-        match rng.u8(..if self.temper.mixed_erases { 6 } else { 4 }) {
-            0 => {}
-            1 => self.set_all(block, Cell::Erased),
-            2 => self.set_all(block, Cell::Uncorrectable),
-            3 => {
-                self.set_all(block, Cell::Erased);
-                self.blocks[block].weak = true;
-            }
-            _ => {
-                let share = if self.temper.uneven_erases { &SHARES[rng.usize(..SHARES.len())] } else { &EVEN };
-                for page in self.pages_of(block) {
-                    // An even share draws nothing, so that older histories keep what their cuts leave.
-                    if share.of_16 > 0 && rng.u8(..16) < share.of_16 {
-                        page.cell = if share.is_erased { Cell::LooksErased } else { page.cell };
-                        continue;
-                    }
-                    page.cell = match (rng.u8(..4), page.cell) {
-                        (0, as_it_was) => as_it_was,
-                        (1, _) => Cell::Uncorrectable,
-                        (2, Cell::Good) => fading(rng, 10),
-                        (2, as_it_was) => as_it_was,
-                        _ => Cell::LooksErased,
-                    };
-                }
-                // Whatever its pages read as, it has to be erased again.
-                self.blocks[block].weak = true;
-            }
-        }
     }
 
     fn erase_block(&mut self, block: usize) -> Result<(), ErrorKind> {
@@ -401,27 +345,6 @@ impl NandChip {
         let is_inside = block.0 < self.geometry.blocks;
         self.check(PageAddr(0), is_inside)
     }
-}
-
-/// How far a cut erase came: so many of 16 pages are still as they were, or erased already. The others are left in any
-/// state.
-struct Share {
-    of_16: u8,
-    is_erased: bool,
-}
-
-const EVEN: Share = Share { of_16: 0, is_erased: false };
-
-const SHARES: [Share; 5] = [
-    EVEN,
-    Share { of_16: 10, is_erased: false },
-    Share { of_16: 14, is_erased: false },
-    Share { of_16: 10, is_erased: true },
-    Share { of_16: 14, is_erased: true },
-];
-
-fn fading(rng: &mut Rng, most_reads: u8) -> Cell {
-    Cell::Fading { reads_left: rng.u8(..most_reads), outlasts_power_off: rng.u8(..10) < 7 }
 }
 
 impl Medium for NandChip {

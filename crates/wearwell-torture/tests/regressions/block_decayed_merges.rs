@@ -85,3 +85,18 @@ fn a_chain_of_cuts_and_decays_of_shared_logs() {
          5:4178, mount, decay 1, mount",
     );
 }
+
+/// The commit of a log block that a merge had completed decayed, and the erase of the data block before was cut. Two
+/// pages of that were gone, and taken for lost, though the log block had copies of them. The records of that loss were
+/// all that an erase had left of the next merge.
+#[test]
+fn a_completed_log_block_without_its_commit_has_copies() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=24 dies=1 paired-pages=1 mixed-erases
+         block blocks-per-segment=1 scheme=fast recycle=cost-based log-blocks=7 wear=swap:1 reclaim=at-once
+         logical-pages=97 endurance=100000 seed=7472823434228802356",
+        "write 29 52 53 54 55 56 57 58 59 60 61 62 77 84 73 29 11 35 41 10 28 61 39 42 73 68 33 1 95 63 74 81 24 32 61
+         33 36 42 40 13 18 75 75 96 60 63 16 2 55 38 8 89 11 14 37 6 2 96 75 13 36 55 68 86 60 49 56 56, flush, cut
+         6:2893, write 77, decay 27, cut 7:13009, mount, mount",
+    );
+}

@@ -84,3 +84,22 @@ fn a_failed_program_hides_that_a_copy_decayed() {
          1, mount",
     );
 }
+
+/// Page mapping: pages decay, mounts are cut, and two operations fail in the last one. The device has as many good
+/// segments as it needs, and takes no more writes.
+#[test]
+#[ignore = "open: no more writes"]
+fn decayed_copies_take_the_last_segments() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=64 pages-per-block=8 blocks=13 dies=1 paired-pages=1 any-order
+         page blocks-per-segment=1
+         policies=watermark:2:3/cat/separate-cleaning/static-threshold:5/proactive:0.05:0.5:0.01
+         logical-pages=31 endurance=100 seed=14446222627821105069",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 20 21 22 23 24 25 26 27 28 29 30, part 0+2, write 25,
+         mount, write 5, mount, cut 4:50635, write 21+4, mount, write 19, mount, mount, write 1 6, mount, cut 2:46178,
+         write 5, mount, write 1, cut 4:42916, part 10+6@1, decay 0, mount, cut 4:60230, write 1, cut 2:6191, mount,
+         cut 5:6842, mount, decay 0, cut 2:52217, mount, cut 3:41497, mount, decay 0 0, mount, decay 0 0, mount, write
+         24, cut 0:20843, write 2, mount, cut 3:35731, write 2, cut 3:59892, mount, decay 35067, cut 4:47051, mount,
+         cut 3:42470, mount, cut 1:21265, mount, decay 9596, fail 0:39655 2:60870, mount, write 3",
+    );
+}

@@ -135,10 +135,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn may_be_superseded(&self, lbn: Lbn, recovery: &Recovery) -> bool {
         // Spec B10.
         let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.lbns(self.map()).next() == Some(lbn);
-        let is_completed =
-            |scanned: &Scanned| scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn);
         let mut others = recovery.scanned.iter();
-        recovery.doubted.contains(&lbn) || others.any(|scanned| is_merge(scanned) || is_completed(scanned))
+        recovery.doubted.contains(&lbn)
+            || others.any(|scanned| is_merge(scanned) || self.may_be_completed(scanned, lbn))
+    }
+
+    /// True if a block may be a log block that a merge has completed, and whose commit cannot be read.
+    fn may_be_completed(&self, scanned: &Scanned, lbn: Lbn) -> bool {
+        scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn)
     }
 
     /// True if a page reads as erased of a data block that lacks none: an erase has begun. Where a block cannot be read
@@ -237,8 +241,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             // The first page that shares cells with the commit.
             let commit_group = self.shape().last_group(self.shape().pages);
             let in_place = matches!(scanned.what, Block::Primary | Block::Holes | Block::Whole);
+            let owner = scanned.lbns(self.map()).next();
             // Without its first page nothing says whether a merge filled it.
-            let is_data = scanned.is_merge() || scanned.commit().is_some() || scanned.is_headless();
+            let is_data = scanned.is_merge()
+                || scanned.commit().is_some()
+                || scanned.is_headless()
+                || owner.is_some_and(|lbn| self.may_be_completed(scanned, lbn));
             let may_lose = self.has_lost(scanned);
             let programmed = scanned.programmed();
             // In groups. Of a block that is full the number is more than it has, so all of its pages are settled.

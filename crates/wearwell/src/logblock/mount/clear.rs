@@ -305,14 +305,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             if lbn.0 >= self.map().blocks() {
                 return Ok(false);
             }
-            let copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
-            let is_counted = |data: Seg| recovery.others_that_stay(replaced.seg).any(|other| other.seg == data);
-            // A data block that lacks no page was not scanned, and so is not among the others.
-            let in_data = match self.map().data(lbn).filter(|&data| !is_counted(data)) {
-                Some(data) => self.is_copied_at(self.page_in(data, page), tag)?,
-                None => false,
-            };
-            if copies + usize::from(in_data) < 2 {
+            let mut copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
+            // A data block that lacks no page was not scanned, and so is not among the others; nor is an older one.
+            let is_scanned = |seg: Seg| recovery.scanned.iter().any(|scanned| scanned.seg == seg);
+            let older = recovery.stale.iter().filter(|(_, needed_by)| *needed_by == Some(lbn)).map(|&(seg, _)| seg);
+            for seg in self.map().data(lbn).into_iter().chain(older).filter(|&seg| !is_scanned(seg)) {
+                copies += usize::from(self.is_copied_at(self.page_in(seg, page), tag)?);
+            }
+            if copies < 2 {
                 return Ok(false);
             }
         }

@@ -15,9 +15,6 @@ use crate::logblock::pages::{Pages, TagRead};
 use crate::logblock::tag::{Content, Role, Tag};
 use crate::page::MountError;
 
-/// With fewer free blocks, what may be the rest of a merge counts as an older data block (Spec B13.4).
-const FEW_BLOCKS: usize = 3;
-
 impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// Finds out what was programmed last, and which pages a cut may have hit. If the last is a commit that does not
     /// count, what came before it was the last. A merge to a block of its own counts as undone then: what it read is
@@ -76,11 +73,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let Some(&(first, _)) = older.last() else { return Ok(false) };
         let Some((second_seq, second)) = self.newest_whole(&older, recovery)? else { return Ok(false) };
         let segs: Vec<Seg> = older.iter().map(|&(_, seg)| seg).collect();
-        let mut blocks = self.count_older(last.lbn, &segs, first, recovery)?;
-        // With so few free blocks two merges would not find room beside all that is kept.
-        if blocks == 1 && recovery.blank.len() < FEW_BLOCKS {
-            blocks += u32::from(self.uncommitted(last.lbn, first, recovery).next().is_some());
-        }
+        let blocks = self.count_older(last.lbn, &segs, first, recovery)?;
         // A page that is gone from the second, and has a copy in the last, says that the erase of the second has begun.
         // Then the last is needed.
         Ok(blocks == 2 && self.gone_from(second, second_seq, last.seg, recovery)? == 0)

@@ -37,11 +37,18 @@ const SOURCES: [&str; 14] = [
 /// expendable-evidence whole-victim map-emptied map-doubted map-erase-shows held-pages one-cut block-between
 /// headless-group faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure half-erased
 /// vacated lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
-/// begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original second-with-gaps`).
-/// Those of `shown-copy` and an undone merge that cannot be erased failed on earlier engines, as did the first ones of
-/// `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So
-/// do those of `no-free-segment` and `primary-gaps`.
-const SAID: [(&str, &str); 77] = [
+/// begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original second-with-gaps
+/// completed-copies few-blocks older-copies`). Those of `shown-copy` and an undone merge that cannot be erased failed
+/// on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and
+/// `block-between`; newer rules cover these now. So do those of `no-free-segment` and `primary-gaps`.
+const SAID: [(&str, &str); 81] = [
+    ("half_erased_blocks_give_way_to_the_rescue", "0x0a 0x110 0x20221c3 0x20f2a2 0x7f81620ff110001"),
+    ("half_erased_blocks_give_way_to_the_rescue", "0xc1100b010d 0x177912f0d12100f 0x0f 0x16090225017f02 0x1"),
+    (
+        "what_looks_like_a_replaced_block_gives_way",
+        "0x00020020b0003c 0x2013025002022121 blank 0x10000000e2 0x20000e10d0e600",
+    ),
+    ("a_completed_log_block_without_its_commit_has_copies", "0x039d200 31 0x120f02000"),
     ("a_third_block_behind_one_with_gaps_is_not_needed", "kept 0x111 0x10 0x8 0x11 spoilt 0x11"),
     ("a_commit_behind_a_head_that_decayed", "0x5 written 35"),
     ("the_original_of_a_suspect_copy_is_read", "0 0x1 gone 0x8 0x1"),
