@@ -150,7 +150,7 @@ pub struct Mode {
 /// The mildest chip that keeps the contract.
 pub const MILD: Temper = Temper { mixed_erases: false, uneven_erases: false, fading_pairs: false };
 
-const UNEVEN: Temper = Temper { mixed_erases: true, uneven_erases: true, fading_pairs: false };
+const UNEVEN: Temper = Temper { mixed_erases: true, uneven_erases: true, ..MILD };
 
 /// Nothing but cuts, and no name.
 pub const PLAIN: Mode = Mode {

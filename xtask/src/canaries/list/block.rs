@@ -119,8 +119,8 @@ pub(super) const BLOCK: &[Canary] = &[
         rule: "B10",
         broken: "a data block beside a completed log block that lost its commit has all its pages",
         file: "crates/wearwell/src/logblock/mount/choose.rs",
-        from: "scanned.tags.last() == Some(&TagRead::Unreadable) && self",
-        to: "!BROKEN && scanned.tags.last() == Some(&TagRead::Unreadable) && self",
+        from: "is_merge(scanned) || self.may_be_completed(scanned, lbn)",
+        to: "is_merge(scanned) || !BROKEN && self.may_be_completed(scanned, lbn)",
         crash: caught(Run::Crash("retold::block_mapping_where_pages_decay")),
         torture: caught(Run::Kept("a_data_block_beside_a_log_block")),
     },
@@ -359,11 +359,12 @@ pub(super) const BLOCK: &[Canary] = &[
         rule: "B13",
         broken: "what may be left of a newer merge counts as an older data block where few are free",
         file: "crates/wearwell/src/logblock/mount/last.rs",
-        from: "let blocks = self.count_older(last.lbn, &segs, first, recovery)?;",
+        from: "if self.count_older(last.lbn, &segs, first, recovery)? != 2 {",
         to: "let mut blocks = self.count_older(last.lbn, &segs, first, recovery)?;
         if BROKEN && blocks == 1 && recovery.blank.len() < 3 {
             blocks += u32::from(self.uncommitted(last.lbn, first, recovery).next().is_some());
-        }",
+        }
+        if blocks != 2 {",
         crash: caught(Run::Crash("retold::said")),
         torture: missed(Run::Kept("half_erased_blocks_give_way")),
     },

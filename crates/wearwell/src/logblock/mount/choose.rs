@@ -140,11 +140,6 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             || others.any(|scanned| is_merge(scanned) || self.may_be_completed(scanned, lbn))
     }
 
-    /// True if a block may be a log block that a merge has completed, and whose commit cannot be read.
-    fn may_be_completed(&self, scanned: &Scanned, lbn: Lbn) -> bool {
-        scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn)
-    }
-
     /// True if a page reads as erased of a data block that lacks none: an erase has begun. Where a block cannot be read
     /// at all, it may be what has superseded this one (Spec B10).
     fn lacks_pages(&mut self, commit: &Commit, recovery: &mut Recovery) -> Result<bool, MountError> {

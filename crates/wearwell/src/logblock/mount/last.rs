@@ -71,12 +71,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let mut older: Vec<(u64, Seg)> = of_same.map(|commit| (commit.seq, commit.seg)).collect();
         older.sort_unstable_by_key(|&(seq, _)| Reverse(seq));
         let Some(&(first, _)) = older.last() else { return Ok(false) };
-        let Some((second_seq, second)) = self.newest_whole(&older, recovery)? else { return Ok(false) };
         let segs: Vec<Seg> = older.iter().map(|&(_, seg)| seg).collect();
-        let blocks = self.count_older(last.lbn, &segs, first, recovery)?;
+        if self.count_older(last.lbn, &segs, first, recovery)? != 2 {
+            return Ok(false);
+        }
+        let Some((seq, second)) = self.newest_whole(&older, recovery)? else { return Ok(false) };
         // A page that is gone from the second, and has a copy in the last, says that the erase of the second has begun.
         // Then the last is needed.
-        Ok(blocks == 2 && self.gone_from(second, second_seq, last.seg, recovery)? == 0)
+        Ok(self.gone_from(second, seq, last.seg, recovery)? == 0)
     }
 
     /// The newest of data blocks of which each page can be read. One with gaps is passed over: a cut has hit it, and a
@@ -391,9 +393,13 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// that one may have completed.
     fn may_lack_commit(&self, lbn: Lbn, recovery: &Recovery) -> bool {
         let is_of = |scanned: &Scanned| scanned.lbns(self.map()).next() == Some(lbn);
-        let is_data = |scanned: &Scanned| scanned.lacks_commit() || self.may_be_in_place(scanned, lbn);
-        let mut ended = recovery.scanned.iter().filter(|scanned| scanned.tags.last() == Some(&TagRead::Unreadable));
-        ended.any(|scanned| is_of(scanned) && is_data(scanned))
+        let is_data = |scanned: &Scanned| scanned.lacks_commit() || self.may_be_completed(scanned, lbn);
+        recovery.scanned.iter().any(|scanned| is_of(scanned) && is_data(scanned))
+    }
+
+    /// True if a block may be a log block that a merge has completed, and whose commit cannot be read.
+    pub(super) fn may_be_completed(&self, scanned: &Scanned, lbn: Lbn) -> bool {
+        scanned.tags.last() == Some(&TagRead::Unreadable) && self.may_be_in_place(scanned, lbn)
     }
 
     /// True if each page of a commit's group can be read, or reads as erased and was never there, as the commit says.
