@@ -91,8 +91,8 @@ impl<S: Store> EmuNand<S> {
             15 => (state::FAILS_LATER, state::READS_LEFT),
             _ => (state::FADES, NAMED_READS[usize::from(bits) - 3]),
         };
-        // The others hold nothing that could fade.
-        if matches!(self.page_state(page).0, state::PROGRAMMED | state::FAILS_LATER | state::FADES) {
+        // The others hold nothing, or fail in a time of their own.
+        if self.page_state(page).0 == state::PROGRAMMED {
             self.set_page(page, how, reads, self.checks(page));
         }
     }

@@ -86,7 +86,9 @@ fn a_failed_program_hides_that_a_copy_decayed() {
 }
 
 /// Page mapping: pages decay, mounts are cut, and two operations fail in the last one. The device has as many good
-/// segments as it needs, and takes no more writes.
+/// segments as it needs, and takes no more writes before the next mount: each empty segment has the last other copy of
+/// a page that is uncertain, and where something has failed no such copy is erased (SPEC P11). If the mount began again
+/// behind the failures, as if nothing had failed, it would erase one. But then histories without decay lose a page.
 #[test]
 #[ignore = "open: no more writes"]
 fn decayed_copies_take_the_last_segments() {
@@ -104,39 +106,40 @@ fn decayed_copies_take_the_last_segments() {
     );
 }
 
-/// Page mapping: two pages decay before two cuts, and the mount behind them finds no segment to copy to. The device has
-/// as many good segments as it needs, and takes no more writes.
-#[test]
-#[ignore = "open: no more writes"]
-fn two_pages_decay_before_two_cuts() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=24 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1
-         policies=watermark:4:5/windowed-greedy:4/hot-cold-readonly/static-threshold:5/at-once
-         logical-pages=113 endurance=100000 seed=18077744529798150523",
-        "write 0 1 2 7 8 9 10 11 18 19 20 21 22 23 24 29 30 31 32 33 34 35 36 37 39 40 68 71 72 73 74 75 76 77 78 79
-         83 84 85 86 87 88 89 90 91 92 93 95 97 110 111 112 87 49 101 51 45 15 44 85 54 32 79 52 37 108 41 98 70 63 48
-         74 47 4 80 68 53 104 71 73 85 8 12 93 38 83 13 67 102 82 29 61 12 17 9 101 27 14 20 58 74 59 69 18 57 71 93
-         56 6 46 105 15 51 79 58 96 103 101 83 16 109 3 50 107 26 76 75 39 94 66 8 100 58 14 61 99 81 14, mount, write
-         95, mount, decay 9, mount, decay 14, cut 3:51467, write 74, cut 4:53464, mount, mount",
-    );
-}
-
-/// The map on flash: one page decays, and a write is cut. Behind the second mount another page, which had not decayed,
-/// cannot be read.
+/// Page mapping: three pages decay, two operations fail, and four commands and mounts are cut. Behind two mounts in
+/// which nothing is cut a flushed page cannot be read. This has not been looked into.
 #[test]
 #[ignore = "open: a flushed page is unreadable"]
-fn a_page_is_gone_behind_one_decay_and_one_cut() {
+fn three_pages_decay_between_cuts_and_failures() {
     assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=27 dies=1 paired-pages=1 mixed-erases
-         paged blocks-per-segment=1 cache-entries=8
-         logical-pages=66 endurance=100000 seed=15592374741633103322",
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=58 dies=2 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/d-choices:3/separate-cleaning/static-threshold:1/at-once
+         logical-pages=209 endurance=100000 seed=10005250841478389631",
         "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 14 7 3 39 3 57 7 0 39 1 9
-         47 0 57 22 46 43 56 58 45 22 5 8 9 33 42 33 55 43 54 22 6 37 57 25 35 15 48 58 18 4 60 34 10 23 20 51 49 61
-         25 8 59 29 19 13 0 47 47 40 14 19 63 25 27 50 3 49 55 33 58 49 43 44 9 52 52 31 31 62 46 56 64 57 62 65 8 1
-         42 55 57 8 57 41 14 40 24 16 4 32 43 65 11 2 56 30 50 65 0 36 18 34 28 42 15 23 15 32 48 56 21 14 54 26 55 22
-         56 10 52 37 24 62 33 35 53 22 21 21 16 36 26 17 33 32 58 17 38 16 9 27 6 23 19 42 1 44 12 2 38 44 5 46 60 64,
-         decay 1, cut 0:2809, write 35, mount, mount",
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         162 163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188
+         189 190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 89 131 101 9 187 169 187 115
+         99 193 192 61 90 167 115 191 135 126 28 67 24 80 90 117 187 189 96 190 68 99 154 11 25 153 174 1 87 167 100
+         75 150 137 191 136 192 74 2 97 14 108 21 35 102 22 8 156 12 1 161 25 191 119 104 195 67 189 170 145 145 182
+         173 198 120 156 19 48 24 129 88 170 84 122 151 93 177 120 158 185 124 191 162 205 125 58 29 107 65 82 200 152
+         29 207 118 196 142 110 71 118 135 43 92 110 37 21 128 140 206 75 0 172 198 178 121 39 139 142 195 22 96 121
+         92 92 89 25 2 134 115 46 116 68 52 18 124 27 48 24 65 174 35 140 192 136 11 182 82 176 16 206 133 205 191 144
+         17 64 61 55 145 50 5 3 100 159 187 157 1 108 155 124 87 163 73 3 130 28 24 81 63 170 184 205 38 41 7 52 69 58
+         83 50 28 95 154 171 107 47 150 3 129 154 179 49 108 45 202 88 71 90 41 93 129 1 139 38 106 158 117 168 182 98
+         47 109 202 203 82 122 154 197 147 10 107 138 17 193 36 7 180 14 206 89 17 88 40 165 61 65 162 168 152 141 120
+         2 169 163 33 32 49 19 106 28 161 199 30 48 136 77 204 113 203 56 82 158 50 32 152 83 65 43 8 180 6 129 184
+         205 18 206 97 15 170 50 11 37 121 99 24 206 21 42 127 99 199 41 75 42 90 143 129 205 189 2 198 63 36 134 195
+         170 175 179 114 143 134 9 176 197 177 168 3 141 61 163 20 174 126 30 188 85 145 130 70 165 166 169 55 87 149
+         117 6 39 110 4 68 25 109 82 97 97 178 156 27 28 38 203 181 95 92 20 137 71 150 155 96 136 201 60 181 67 3 115
+         18 21 59 60 81 81 106 181 7 167 167 40 205 108 168 102 207 139 131 54 0 161 156 40 64 187 88 86 145 149 13
+         104 194 25 148 169 95 61 192 115 154 193 26 180 60 141 77 198 155 113 82 174 65 11 47 41 82 41 28 35 112 189
+         26 51 99 104 186 78 13 146 158 202 14 27 110 112 79 182 100 123 162 20 121 113 119 135 189 28 65 182 41 112
+         190 180 108 169 188 189 174 61 131 185 191 83 208 137 185 79 21 163 133 76 76 13 110 103 39 10 153 39 89 128
+         37 186 15 124 174 67 135 183 95 182 114 92 72 191 141 113 57 202 169 85 184 43 51 201 78 168 204, flush,
+         decay 6, write 29, cut 1:39973, mount, cut 5:6378, mount, mount, decay 14, mount, fail 0:25239, discard 126,
+         cut 6:53802, write 68, decay 10, cut 7:53416, mount, write 132 148, decay 12, fail 0:51184, mount, mount",
     );
 }

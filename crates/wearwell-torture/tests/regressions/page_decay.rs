@@ -536,3 +536,21 @@ fn what_is_lost_is_on_record_before_the_next_write() {
         "write 0+3, flush, write 2 7+2 1 0, cut 0:40610, write 4, decay 6, mount, write 0, mount",
     );
 }
+
+/// A mark and a summary decayed, so that all pages of their segment were uncertain, and so were a few others. There was
+/// room for copies of these, but not for all, so none was copied. The mount used up the last empty segment for what it
+/// moved later, was cut there, and the next one found none (SPEC P11).
+#[test]
+fn as_many_uncertain_pages_are_copied_as_fit() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=24 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1
+         policies=watermark:4:5/windowed-greedy:4/hot-cold-readonly/static-threshold:5/at-once
+         logical-pages=113 endurance=100000 seed=18077744529798150523",
+        "write 0 1 2 7 8 9 10 11 18 19 20 21 22 23 24 29 30 31 32 33 34 35 36 37 39 40 68 71 72 73 74 75 76 77 78 79
+         83 84 85 86 87 88 89 90 91 92 93 95 97 110 111 112 87 49 101 51 45 15 44 85 54 32 79 52 37 108 41 98 70 63 48
+         74 47 4 80 68 53 104 71 73 85 8 12 93 38 83 13 67 102 82 29 61 12 17 9 101 27 14 20 58 74 59 69 18 57 71 93
+         56 6 46 105 15 51 79 58 96 103 101 83 16 109 3 50 107 26 76 75 39 94 66 8 100 58 14 61 99 81 14, mount, write
+         95, mount, decay 9, mount, decay 14, cut 3:51467, write 74, cut 4:53464, mount, mount",
+    );
+}

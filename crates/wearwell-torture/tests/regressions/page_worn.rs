@@ -317,3 +317,80 @@ fn the_original_of_a_suspect_copy_is_read() {
          43, cut 8:21961, mount, fail 0:23630, mount",
     );
 }
+
+/// Pages decayed on a striped device without a segment to spare. There was room for copies of some of the pages that
+/// this put in doubt, but not for all, and none was copied (SPEC P11).
+#[test]
+fn some_uncertain_pages_of_a_stripe_are_copied() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=16 blocks=102 dies=3 paired-pages=4 any-order
+         page blocks-per-segment=3 policies=idle:3:4:5/cat/single/none/proactive checkpoint
+         logical-pages=423 endurance=100 seed=18200851976307671798",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         162 163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188
+         189 190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 209 210 211 212 213 214 215
+         216 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242
+         243 244 245 246 247 248 249 250 251 252 253 254 255 256 257 258 259 260 261 262 263 264 265 266 267 268 269
+         270 271 272 273 274 275 276 277 278 279 280 281 282 283 284 285 286 287 288 289 290 291 292 293 294 295 296
+         297 298 299 300 301 302 303 304 305 306 307 308 309 310 311 312 313 314 315 316 317 318 319 320 321 322 323
+         324 325 326 327 328 329 330 331 332 333 334 335 336 337 338 339 340 341 342 343 344 345 346 347 348 349 350
+         351 352 353 354 355 356 357 358 359 360 361 362 363 364 365 366 367 368 369 370 371 372 373 374 375 376 377
+         378 379 380 381 382 383 384 385 386 387 388 389 390 391 392 393 394 395 396 397 398 399 400 401 402 403 404
+         405 406 407 408 409 410 411 412 413 414 415 416 417 418 419 420 421 422, read 256, write 259 315 169 208@17
+         382@2 261, decay 284, write 241@1 44@2 273@1 196@1, decay 42034, write 259@3 6@1 327@1 155@19! 30@2 320 230@1
+         421@18 255 41+3 123@1 72@1 412@1 30@2, cut 3:40681, write 121+5@2, mount, write 393@2 129! 180@1 184@1,
+         flush, write 216@2 391@2 88@2 292@1 369@2!, flush, write 83+7 104@1 112 67@1 338@1 249@2 290@27 404 222
+         29@29, read 387, write 409@2 120 51 96! 342 418@1, read 156, write 55+4@4 34@2, flush, write 83, flush, write
+         28 411@1 72@14 230@1 290 4@2, flush, write 339@1, flush, flush, write 82 176+7@1 330 226@1 350@2 161@1,
+         discard 376+3, write 295@1 416@4 250@1 16 164@1, read 245, write 207@1 17 373, cut 4:37656, flush, mount,
+         flush, flush, write 160, cut 0:64566, write 157@1, fail 12:9912, mount, write 179@2! 87@2 201@1 167@2 374
+         148@36 271, decay 22108, write 154@1, fail 0:58852, write 98@12, flush, write 300 147@1 351, read 282, write
+         118 351, discard 420+2, read 109, write 139 269 84 79! 309@2 155@2 10@1, policies
+         idle:3:4:5/fifo/single/dynamic/at-once, write 69 402@39 267@1 304 111@2 59@25 276@1 152@2 45@2 265@2 276@35
+         375@1 351@2 167@39 238@2 205@12 38@1 228 109@2 263@29 322+8@4 369@21! 231@2 417@1 235@1 63@2 63@1 25@1 290
+         0@2, cut 0:45784, write 315@27, cut 94:36662, mount, cut 0:64495, mount, decay 10507, mount, write 338@2 85@2
+         235@2 176@1! 79 187@14 368 246 411, flush, write 397@2 309+6@2 102 173@2 120@1 55@1 362 4@5 234@15 142+7@3
+         204@7 24@2 386@2 386@2 139@19 40@36! 135, decay 32004, flush, flush, write 13, discard 115+4, write 90 11
+         275@22 71@7 376@2, discard 236+2, write 239@1 37@2! 249 398@2 370@2, discard 17+4, read 336, write 27 380@2!
+         119@4 88@18 147@1 407 103 222@2 296+7@1 212@1 283@32 264@1 374@1 367 268@2, discard 233+5, write 339@1! 329
+         29@1 142+3@4 342@24 200 123 98@2 316 192@2, read 190, fail 29:65309, write 252+6@1 318@2 188 154@21 266@1 372
+         211@1 258@1 120@22 314@1 380@26 131@1, fail 0:9165, write 327@1, discard 313+3, flush, read 142, write 181@1
+         50@2 266@1, discard 291+4, write 106@2 54@33! 285 51, decay 47249, write 93@2! 158@1, verify, decay 61564,
+         cut 13:22640, mount, cut 3:15254, mount, cut 19:42289, mount, cut 5:14186, mount, decay 313, mount, write
+         279@1 184@2 9 148@38! 299 204@2, cut 56:58204, write 98+7@1, decay 27021, mount, cut 7:14438, write 339@2,
+         cut 4:19366, mount, cut 5:54187, mount, mount, discard 137+4, write 4 124@2 353@1, policies
+         watermark:4:5/random/single/none/proactive:0.05:0.5:0.01, write 135+8@3 67@1 131@15 93+5@1 330@15! 14 197!
+         357@31 295@1 88+3 195@35, fail 8:61676, write 14@2 230@2, cut 8:42246, write 95@1, cut 10:22604, mount, decay
+         10645, cut 17:64878, mount, decay 7798, cut 10:19793, mount, cut 8:48250, mount, cut 13:44436, mount, decay
+         33898, cut 2:28657, mount, cut 14:64527, mount, cut 11:32829, mount, decay 17039, cut 18:473, mount, cut
+         1:46878, mount, mount, write 360+8@1 253 2 348@1 422 403@1 254@2 144, read 72, write 125@1 348@9 162@1 204@1
+         55@2 389@2 310@2 166@27 374@2, clean 9, discard 160+3, flush, write 42+6@2, discard 42+3, write 42@2 361@1
+         279@1 79@2, flush, write 195@2 288@2 124@2 247@2 123+4@3, read 325, write 357@2 71@2 421 58 165 142 0@13, cut
+         2:27057, write 206@2, cut 58:50910, mount, mount, write 365@1 377@2 12 25@36 251 51@1 67, cut 14:14443, write
+         401, mount, discard 376+5, flush, write 409@1 2@38 260@3 114@1 132, flush, write 103@25, flush, decay 62264,
+         read 78, clean 2, write 240@33 37 69 257 254, cut 0:55109, write 72@1, decay 6488, cut 1:46062, mount, cut
+         0:23112, mount, mount, write 214@2 50@2 334@31, decay 913, policies watermark:4:5/fifo/single/none/at-once,
+         flush, write 90 351@19 371@1 164 378, read 408, write 383@1 323, read 279, write 21+6@2 215@1 34 221@2 311@20
+         77+4@3, discard 320+2, write 20@1 24@2 6 148@1 74 375, policies
+         watermark:3:4/windowed-greedy:4/single/swap:1/proactive, discard 401+6, write 385@1, discard 133+6, write
+         97@13 7 164@2 275@1 167 175@1 13@1 92@1 287@1 104@10 299@2 95, cut 5:12594, write 192@29, mount, write 330@4
+         159@1 55@2, read 346, write 187@1 271@1!, policies watermark:3:4/lfs/single/dynamic/at-once, write 397@2
+         413@9 421@2, clean 1, write 395@2 209@1 285, read 273, write 95@2 156@2 304@2, policies
+         falling:4:2:3/lfs/single/none/proactive, write 418@1 402@1 185 398+3@2 268 48@1 185@1 377 95@1 280@21 299@2,
+         flush, write 71! 274 174@1, fail 0:44711, flush, write 33@2 403 215@24 353@23 116 136 14@1 320+2@2, discard
+         319+2, write 343+5@3 275@1 282@20 69, read 155, flush, write 172 341+3@1, fail 16:48023 25:9666, cut
+         99:16850, write 278+8@2, mount, write 194+8@2 102@13, policies watermark:2:3/random/single/none/proactive,
+         write 391@1 174@1 267+5@4! 417@2 389+3@1 187@1 24@1, cut 0:18987, write 197@1, cut 1:22002, mount, cut
+         0:44278, mount, cut 0:46378, mount, cut 1:42305, mount, cut 0:58258, mount, cut 1:27028, mount, cut 0:59684,
+         mount, cut 1:49689, mount, cut 0:36240, mount, cut 0:11462, mount, decay 42045, cut 1:29312, mount, decay
+         26000, cut 1:4326, mount, decay 5126, cut 1:37868, mount, cut 1:10093, mount, cut 1:44345, mount, cut
+         1:45443, mount, cut 1:64122, mount, cut 1:36780, mount, cut 0:31139, mount, cut 1:37305, mount, cut 0:52969,
+         mount, mount, discard 191+2, write 60@1!, flush, write 200+6@1 108@1 323, decay 56481, write 238@2, decay
+         15642, flush, discard 245+6, write 396! 266! 355 85@9 178 30@34, decay 45922, write 41@1, cut 3:46732, write
+         196, decay 34193, fail 7:28299 77:17011, mount",
+    );
+}

@@ -415,7 +415,7 @@ fn what_is_passed_over_in_a_revived_segment_is_counted() {
         "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=28 dies=1 paired-pages=1 mixed-erases
          paged blocks-per-segment=1 cache-entries=2
          logical-pages=9 endurance=100000 seed=2193274085097183860",
-        "write 0+3, decay 0, mount, decay 0, mount, write 2, mount",
+        "mount, cut 6:56160, write 0+3, decay 0, mount, decay 0, mount, write 2, mount",
     );
 }
 

@@ -82,3 +82,22 @@ fn a_read_only_device_serves_what_a_cut_erase_has_left() {
          5:10139, mount, fail 26:23945, mount, discard 1+2, cut 27:17795, write 84@1, mount",
     );
 }
+
+/// The newest copy of a page decayed, and the erase of the segment with the copy before it was cut. That has left an
+/// erased page in front of the copy, so that no scan finds it. The translation page named it, and the mount served it
+/// there, until it faded: of a segment in doubt only the pages were copied that a scan had found (SPEC M13).
+#[test]
+fn a_page_that_no_scan_finds_is_copied() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=8 blocks=27 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=8
+         logical-pages=66 endurance=100000 seed=15592374741633103322",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 14 7 3 39 3 57 7 0 39 1 9
+         47 0 57 22 46 43 56 58 45 22 5 8 9 33 42 33 55 43 54 22 6 37 57 25 35 15 48 58 18 4 60 34 10 23 20 51 49 61
+         25 8 59 29 19 13 0 47 47 40 14 19 63 25 27 50 3 49 55 33 58 49 43 44 9 52 52 31 31 62 46 56 64 57 62 65 8 1
+         42 55 57 8 57 41 14 40 24 16 4 32 43 65 11 2 56 30 50 65 0 36 18 34 28 42 15 23 15 32 48 56 21 14 54 26 55 22
+         56 10 52 37 24 62 33 35 53 22 21 21 16 36 26 17 33 32 58 17 38 16 9 27 6 23 19 42 1 44 12 2 38 44 5 46 60 64,
+         decay 1, cut 0:16, write 35, mount, mount",
+    );
+}

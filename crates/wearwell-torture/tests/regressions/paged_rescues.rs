@@ -2,19 +2,28 @@
 
 use super::assert_holds;
 
-/// The erase of a rescue that never ended was cut, and took its mark. Of its copies the last one seemed to be hit by a
-/// cut. Two segments were empty, and still that one was copied to the segment with the original of the other, which
-/// faded.
+/// A cut erase has left copies of a rescue that never ended, without its mark, and another page is suspect. Empty
+/// segments were there, and still the suspect was copied to the segment with the originals of those copies. That mount
+/// was cut, and the copies faded.
 #[test]
 fn a_suspect_leaves_the_original_of_a_doubted_copy() {
     assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=7 blocks=16 dies=1 paired-pages=1 mixed-erases
-         paged blocks-per-segment=1 cache-entries=40
-         logical-pages=3 endurance=100000 seed=13248633098142004803",
-        "write 0 0 2 1 0 2 0 1 0 2 0 2 0 2 2 2 0 1 0, discard 2, write 0 2 1 0, mount, fail 0:34816, write 1 1, cut
-         4:58362, mount, fail 1:47224, cut 3:2223, mount, cut 5:1012, mount, fail 0:17200, cut 2:15094, mount, fail
-         1:59915, cut 4:47398, mount, cut 2:8481, mount, cut 2:62152, mount, cut 2:32859, mount, fail 0:18207, cut
-         1:40985, mount, cut 0:13988, mount, fail 0:30006 2:13472, cut 4:33846, mount, mount",
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=32 blocks=24 dies=1 paired-pages=1 any-order mixed-erases
+         paged blocks-per-segment=1 cache-entries=2
+         logical-pages=261 endurance=100 seed=16121904024731090219",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127 128 129 130 131 132 133 134
+         135 136 137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161
+         163 164 165 166 167 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188 189
+         190 191 192 193 194 195 196 197 198 199 200 201 202 203 204 205 206 207 208 209 210 211 212 213 214 215 216
+         217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242 243
+         244 245 246 247 248 249 250 251 21 29 19 24 184 162+6 21, mount, write 40 39 36 49 248 20 10 184 30 72 8 241
+         31 163 158 39 155 223+7 50 116+6 81 17 100+8 45, cut 3:50, mount, mount, write 23, cut 0:40050, write 48,
+         mount, write 223 43 46 31 23 203 114, mount, mount, write 75, cut 1:52411, write 3, cut 0:62596, mount,
+         mount, write 5, cut 0:43192, write 29, mount, write 192 174 39 120 97+6, cut 0:43008, write 38, mount, write
+         33, cut 1:14307, write 11, mount, cut 0:7325, write 112, cut 5:48087, mount, cut 0:24491, mount, mount",
     );
 }
 
@@ -26,9 +35,9 @@ fn a_rescue_that_failed_where_the_original_was() {
         "nand page-bytes=1024 spare-bytes=0 pages-per-block=7 blocks=19 dies=1 paired-pages=1
          paged blocks-per-segment=1 cache-entries=2
          logical-pages=16 endurance=100000 seed=4252694619236115437",
-        "write 0+16 13 4 3 10 0 7 13 12 0 4 9 1 3 12 5 2 5 1 12 9 2 3 5 1 2 1 10 2 6 11 8 13 2 2 10 10 6 8, fail
-         2:24803, mount, write 2 0 7 15 12 3 15 0 1 0 2 15 0 0 13 11 12 5, mount, write 1, cut 8:12509, write 14,
-         fail 0:51442, cut 4:40981, mount, fail 3:13823, cut 5:10135, mount, fail 0:50628, mount",
+        "write 0 13 4 3 10 0 7 13 12 0 4 9 1 3 12 5 9 2 3 5 1 2 1 10 2 6 11 8 13 10 6 8, fail 2:24803, mount, write 2
+         12 3 15 0 2 15 0 0 11 12 5, mount, write 1, cut 8:12509, write 14, fail 0:51442, cut 4:40981, mount, fail
+         3:13823, cut 5:3481, mount, fail 0:29384, mount",
     );
 }
 
@@ -238,5 +247,20 @@ fn a_rescue_fades_while_it_is_looked_at() {
          2:25603, write 5@2, mount, cut 2:11959, write 35+5@4, mount, write 108@1 234@3, read 24 63, flush, write 31
          191@1 62@12 25+6@3 120@1! 41+4@3 16@1 15@1 43@26 2@1 25+5@1 157@1! 151@1 6@2 49@2 4 39, discard 32+4, cut
          5:14590, write 112, cut 46:18135, mount, cut 0:24491, mount, mount",
+    );
+}
+
+/// Failures had made a device read-only. Of a suspect copy it served the original, in a segment in erasure: of that the
+/// header, a slot and another one could not be read, and none reads as erased. The original faded (SPEC M5).
+#[test]
+fn a_read_only_device_looks_for_the_header_of_the_original() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=27 dies=1 paired-pages=1 mixed-erases
+         fading-pairs
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=16 endurance=100 seed=10525485012325229193",
+        "write 7 12, discard 10+5, write 11 6 5 13 6, flush, write 12 1 8 5 6 8+3 0 14 1 11, fail 0:1939, write 0,
+         fail 0:45498, write 1 1+3, mount, fail 0:22728, write 1 8, mount, write 15, fail 0:55972 2:31145 4:18544
+         6:14285 8:9236 10:5013 12:11816, mount, cut 3:10810, write 3, mount",
     );
 }

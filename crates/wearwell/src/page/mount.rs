@@ -123,28 +123,30 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         // After a clean shutdown all pages that the map points to last. Others are as suspect as before.
         let mut is_keeping = false;
         if !report.clean {
-            let mut trusted = uncertain.clone();
+            let mut trusted = take(uncertain);
             trusted.retain(|page| suspects.iter().all(|s| s.at != page.at));
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
             let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, &trusted);
             *uncertain = rescue.affordable(&trusted, suspects)?;
-            let is_affordable = !uncertain.is_empty();
-            // What the rescue empties is erased at once, because it may have taken the last free segment.
-            *is_settled &= !is_affordable;
+            let affordable = uncertain.len();
             // The uncertain ones come first: one of the segments that they empty may be erased for the others.
             uncertain.extend(&*suspects);
-            let mut merged = rescue.merged(uncertain, stale);
-            *is_settled &= merged.is_empty();
-            let mut ended = Ok(0);
-            if is_affordable || trusted.is_empty() {
-                ended = rescue.run(uncertain, take(&mut merged), faded);
+            let merged = rescue.merged(uncertain, stale);
+            // What the rescue empties is erased at once, because it may have taken the last free segment.
+            *is_settled &= affordable == 0 && merged.is_empty();
+            if trusted.is_empty() {
+                tied.clear();
             }
-            // Without a segment for all, only what a cut may have hit is copied. That may erase other copies of the
-            // rest, so these are read before.
-            if !trusted.is_empty() && (!is_affordable || is_worn_out(&ended)) {
-                is_keeping = self.keep_trusted(&trusted, passed_over)?;
-                ended = self.rescue_trusting(suspects, merged, take(tied), [unsealed, gaps], &trusted, faded);
+            // Where there is no room for all, the rescue may erase other copies of the rest, so these are read before.
+            let is_left = |page: &&Found| uncertain[..affordable].iter().all(|known| known.at != page.at);
+            let left: Vec<Found> = trusted.iter().filter(is_left).copied().collect();
+            is_keeping = self.keep_trusted(&left, passed_over)?;
+            let mut ended = self.rescue(uncertain, merged, tied.clone(), [unsealed, gaps], &trusted, faded);
+            // Programs have failed, and only what a cut may have hit is copied.
+            if affordable > 0 && is_worn_out(&ended) {
+                is_keeping |= self.keep_trusted(&uncertain[..affordable], passed_over)?;
+                ended = self.rescue(suspects, Vec::new(), take(tied), [unsealed, gaps], &trusted, faded);
             }
             report.rescued_pages = match ended {
                 Err(MountError::Ftl(worn_out @ FtlError::WornOut { .. })) => {

@@ -107,16 +107,29 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         self.alloc.index().slots().segment_of(at)
     }
 
-    /// The `uncertain` pages, none of which is suspect, if there is room for the copies of all. None on NOR, where a
-    /// block whose erase had begun has no header.
+    /// The `uncertain` pages, none of which is suspect, of as many segments as there is room for copies of, those with
+    /// the fewest pages first. None on NOR, where a block whose erase had begun has no header.
     pub(super) fn affordable(&mut self, uncertain: &[Found], suspects: &[Found]) -> Result<Vec<Found>, MountError> {
-        let is_asked = L::DISCARDS == Discards::Logged && !uncertain.is_empty();
-        if is_asked && self.has_room(suspects, uncertain)? {
+        if L::DISCARDS != Discards::Logged || uncertain.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.has_room(suspects, uncertain)? {
             return Ok(uncertain.to_vec());
         }
-        // From now on uncertain pages are as good as others.
-        self.tied.clear();
-        Ok(Vec::new())
+        // Spec P11.
+        let mut affordable: Vec<Found> = Vec::new();
+        loop {
+            let is_left = |page: &&Found| affordable.iter().all(|known| known.at != page.at);
+            let count = |seg: Seg| uncertain.iter().filter(|page| self.segment_of(page.at) == seg).count();
+            let left = uncertain.iter().filter(is_left).map(|page| self.segment_of(page.at));
+            let Some((_, seg)) = left.map(|seg| (count(seg), seg)).min() else { return Ok(affordable) };
+            let before = affordable.len();
+            affordable.extend(uncertain.iter().filter(|page| self.segment_of(page.at) == seg));
+            if !self.has_room(suspects, &affordable)? {
+                affordable.truncate(before);
+                return Ok(affordable);
+            }
+        }
     }
 
     /// True if all can be copied. The uncertain ones come first. They may take the last free segment if that leaves one

@@ -155,7 +155,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Lists the pages of a segment in their order. True if some cannot be read.
-    pub(super) fn note_pages(&mut self, victim: Seg) -> Result<bool, Halt> {
+    fn note_pages(&mut self, victim: Seg) -> Result<bool, Halt> {
         let Self { store, victims, .. } = self;
         victims.clear();
         let mut take = |slot: u32, tag: &Tag| {

@@ -115,21 +115,16 @@ impl<N: Nand> PagedFtl<N> {
         self.store.table.valid(seg) - cached
     }
 
-    /// True if a page counts in a segment, and its tag can be read.
+    /// True if a page of the host's counts in a segment, and its tag can be read.
     fn has_pages_to_move(&mut self, seg: Seg) -> Result<bool, Halt> {
-        self.note_pages(seg)?;
-        for index in 0..self.victims.len() {
-            let (lpn, slot) = self.victims[index];
-            if self.counts_at(lpn, self.store.slots.page(seg, slot))? {
+        let Self { map, store, .. } = self;
+        for lpn in (0..map.logical_pages()).map(Lpn) {
+            let at = map.lookup(lpn, store)?;
+            if store.is_in(at, seg) && store.log.tag_at(at, false)?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    /// True if it is a page of the host's, and what lies at that place counts.
-    fn counts_at(&mut self, lpn: Lpn, at: Ppn) -> Result<bool, Halt> {
-        Ok(lpn.0 < self.map.logical_pages() && self.map.lookup(lpn, &mut self.store)? == at)
     }
 
     /// Writes the parts anew that were gathered. What the next mount would gather may be others than those that this
@@ -316,15 +311,12 @@ impl<N: Nand> PagedFtl<N> {
             // It has faded.
             return Err(self.begin_again());
         }
-        for &victim in victims {
-            self.note_pages(victim)?;
-            for index in 0..self.victims.len() {
-                let (lpn, slot) = self.victims[index];
-                let at = self.store.slots.page(victim, slot);
-                // One that can no longer be read stays where it is.
-                if self.store.room_in_whole() > 0 && self.counts_at(lpn, at)? {
-                    self.move_newest(lpn, at)?;
-                }
+        // The map knows pages that no scan finds: an erase that was cut may have emptied those before them.
+        for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            let at = self.map.lookup(lpn, &mut self.store)?;
+            // One that can no longer be read stays where it is.
+            if victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
+                self.move_newest(lpn, at)?;
             }
         }
         self.end_whole()?;

@@ -141,7 +141,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/rescue.rs",
         from: "keeps_stale |= self.has_doubted();",
         to: "keeps_stale |= !BROKEN && self.has_doubted();",
-        crash: caught(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::map_on_flash_unevenly")),
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
@@ -153,6 +153,22 @@ pub(super) const PAGED: &[Canary] = &[
         to: "self.store.table.valid(seg) - if BROKEN { 0 } else { cached }",
         crash: caught(Run::Crash("retold::said")),
         torture: missed(Run::Seeds(&["uneven"], 100)),
+    },
+    Canary {
+        name: "map-unfound",
+        rule: "M13",
+        broken: "a doubted segment in which no scan finds a page is left as it is, whatever the map names there",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "if victims.contains(&self.store.segment_of(at)) && ",
+        to: "let (seg, mut is_found) = (self.store.segment_of(at), true);
+            if BROKEN && victims.contains(&seg) {
+                is_found = false;
+                let store = &mut self.store;
+                store.log.each_tag(seg, &mut |slot, _| is_found |= at == store.slots.page(seg, slot))?;
+            }
+            if is_found && victims.contains(&seg) && ",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_page_that_no_scan_finds")),
     },
     Canary {
         name: "map-doubted-part",
@@ -173,6 +189,16 @@ pub(super) const PAGED: &[Canary] = &[
         to: "&& (BROKEN || !self.store.log.has_erased_page(self.store.segment_of(original))?)",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_read_only_device_serves_what")),
+    },
+    Canary {
+        name: "map-header-gone",
+        rule: "M5",
+        broken: "a device that is read-only serves what the suspect was made from, though the header is gone there",
+        file: "crates/wearwell/src/page/log/nand_map.rs",
+        from: "Ok(self.record_at(self.address(seg, 0), false)?.is_none())",
+        to: "Ok(!BROKEN && self.record_at(self.address(seg, 0), false)?.is_none())",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_read_only_device_looks_for")),
     },
     Canary {
         name: "map-later-copy",

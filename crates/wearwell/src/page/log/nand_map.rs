@@ -84,22 +84,23 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(has_gaps || is_gone && self.has_begun_summary(seg)?)
     }
 
-    /// True if a page reads as erased in front of a programmed one: the erase of the segment has begun, since no page
-    /// that decays reads so. [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the
-    /// smallest library has no room for.
+    /// True if a page reads as erased in front of a programmed one, so that the erase of the segment has begun: no page
+    /// that decays reads so. Or if the header is gone, of which an erase is the likelier cause.
+    /// [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the smallest library has
+    /// no room for.
     pub(crate) fn has_erased_page(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
         let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };
         let mut is_behind = scan.sealed;
-        for page in (0..=slots).rev() {
+        for page in (1..=slots).rev() {
             let is_touched = self.is_touched(self.address(seg, page))?;
             if is_behind && !is_touched {
                 return Ok(true);
             }
             is_behind |= is_touched;
         }
-        Ok(false)
+        Ok(self.record_at(self.address(seg, 0), false)?.is_none())
     }
 
     /// True if the page at `at` is one of `lpn` with a number below `seq`, and holds `data`.

@@ -61,10 +61,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         Ok(torn)
     }
 
-    /// Rescues the suspect pages, and trusts the uncertain ones.
-    pub(super) fn rescue_trusting(
+    /// Copies these pages, of which those that are `uncertain` are some or none.
+    pub(super) fn rescue(
         &mut self,
-        suspects: &[Found],
+        pages: &[Found],
         merged: Vec<RescuePage>,
         tied: Vec<Seg>,
         [unsealed, incomplete]: [&[Seg]; 2],
@@ -72,7 +72,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         faded: &mut Vec<Ppn>,
     ) -> Result<u32, MountError> {
         let (alloc, discards) = self.cleaner.parts_mut();
-        Rescue::new(alloc, discards, tied, unsealed, incomplete, uncertain).run(suspects, merged, faded)
+        Rescue::new(alloc, discards, tied, unsealed, incomplete, uncertain).run(pages, merged, faded)
     }
 
     /// Moves the trusted pages, as far as there is room.

@@ -16,6 +16,9 @@ enum Turn {
     Mixed,
     /// What failed programs leave may fade.
     Fading,
+    /// Most cuts leave a few pages each its own way, and the others as they were. With it the chip has groups of pages
+    /// that share cells, or has none.
+    Uneven { has_groups: bool },
 }
 
 impl Turn {
@@ -41,6 +44,11 @@ pub(super) struct Draws<'a> {
 impl<'a> Draws<'a> {
     pub(super) fn of(seed: u64) -> Self {
         Self { turn: Turn::of(seed), rng: Rng::new(seed), words: None }
+    }
+
+    /// Draws that hardly any seed of [`of`](Self::of) has.
+    pub(super) fn uneven(seed: u64, has_groups: bool) -> Self {
+        Self { turn: Turn::Uneven { has_groups }, ..Self::of(seed) }
     }
 
     /// `gone 0x3102`: the first cut leaves an uncorrectable page, the second one each page another way.
@@ -73,6 +81,11 @@ impl<'a> Draws<'a> {
             return outcome_of(word);
         }
         let seed = self.rng.next_u64();
+        if let Turn::Uneven { has_groups } = self.turn
+            && self.rng.below(4) > 0
+        {
+            return CutOutcome::Each { states: self.uneven_states(has_groups) };
+        }
         if self.turn != Turn::Mixed || self.rng.below(2) == 0 {
             return CutOutcome::Seeded { seed };
         }
@@ -80,6 +93,22 @@ impl<'a> Draws<'a> {
             return CutOutcome::ProgramHarmsSomePairs { seed };
         }
         CutOutcome::EraseMixed { seed }
+    }
+
+    /// As in [`CutOutcome::Each`]. How many pages are harmed is drawn first.
+    fn uneven_states(&mut self, has_groups: bool) -> u128 {
+        let one_of = 1 + self.rng.below(8);
+        let mut states = 0;
+        for page in 0..32 {
+            let state = match 1 + self.rng.below(15) {
+                _ if self.rng.below(one_of) > 0 => 0,
+                // A program that is cut does not erase the earlier pages of its group.
+                2 if has_groups && page > 0 => 1,
+                state => state,
+            };
+            states |= u128::from(state) << (4 * page);
+        }
+        states
     }
 
     /// What a failure leaves: the seed of the chip's draws, and what is said of it.
