@@ -68,7 +68,8 @@ impl Canary {
 }
 
 /// Canaries that nobody notices any more. The histories that once failed without these rules hold without them, since
-/// later rules came; nothing shows either that the rules can go. Their evidence is what comes closest.
+/// later rules came, or take another course; nothing shows either that the rules can go. Their evidence is what comes
+/// closest.
 pub(crate) const UNNOTICED: &[&str] = &[
     "map-last-segment",
     "no-free-segment",

@@ -128,24 +128,22 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
             let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, &trusted);
-            *uncertain = rescue.affordable(&trusted, suspects)?;
-            let affordable = uncertain.len();
+            let (mut pages, left) = rescue.affordable(&trusted, suspects)?;
+            let affordable = pages.len();
             // The uncertain ones come first: one of the segments that they empty may be erased for the others.
-            uncertain.extend(&*suspects);
-            let merged = rescue.merged(uncertain, stale);
+            pages.extend(&*suspects);
+            let merged = rescue.merged(&pages, stale);
             // What the rescue empties is erased at once, because it may have taken the last free segment.
             *is_settled &= affordable == 0 && merged.is_empty();
             if trusted.is_empty() {
                 tied.clear();
             }
             // Where there is no room for all, the rescue may erase other copies of the rest, so these are read before.
-            let is_left = |page: &&Found| uncertain[..affordable].iter().all(|known| known.at != page.at);
-            let left: Vec<Found> = trusted.iter().filter(is_left).copied().collect();
             is_keeping = self.keep_trusted(&left, passed_over)?;
-            let mut ended = self.rescue(uncertain, merged, tied.clone(), [unsealed, gaps], &trusted, faded);
+            let mut ended = self.rescue(&pages, merged, tied.clone(), [unsealed, gaps], &trusted, faded);
             // Programs have failed, and only what a cut may have hit is copied.
             if affordable > 0 && is_worn_out(&ended) {
-                is_keeping |= self.keep_trusted(&uncertain[..affordable], passed_over)?;
+                is_keeping |= self.keep_trusted(&pages[..affordable], passed_over)?;
                 ended = self.rescue(suspects, Vec::new(), take(tied), [unsealed, gaps], &trusted, faded);
             }
             report.rescued_pages = match ended {

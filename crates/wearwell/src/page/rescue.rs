@@ -108,27 +108,31 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
     }
 
     /// The `uncertain` pages, none of which is suspect, of as many segments as there is room for copies of, those with
-    /// the fewest pages first. None on NOR, where a block whose erase had begun has no header.
-    pub(super) fn affordable(&mut self, uncertain: &[Found], suspects: &[Found]) -> Result<Vec<Found>, MountError> {
-        if L::DISCARDS != Discards::Logged || uncertain.is_empty() {
-            return Ok(Vec::new());
+    /// the fewest pages first; and those that are left. On NOR all are: a block whose erase had begun has no header.
+    pub(super) fn affordable(
+        &mut self,
+        uncertain: &[Found],
+        suspects: &[Found],
+    ) -> Result<(Vec<Found>, Vec<Found>), MountError> {
+        let (mut affordable, mut left) = (Vec::new(), uncertain.to_vec());
+        if L::DISCARDS != Discards::Logged || left.is_empty() {
+            return Ok((affordable, left));
         }
         if self.has_room(suspects, uncertain)? {
-            return Ok(uncertain.to_vec());
+            return Ok((left, affordable));
         }
         // Spec P11.
-        let mut affordable: Vec<Found> = Vec::new();
         loop {
-            let is_left = |page: &&Found| affordable.iter().all(|known| known.at != page.at);
-            let count = |seg: Seg| uncertain.iter().filter(|page| self.segment_of(page.at) == seg).count();
-            let left = uncertain.iter().filter(is_left).map(|page| self.segment_of(page.at));
-            let Some((_, seg)) = left.map(|seg| (count(seg), seg)).min() else { return Ok(affordable) };
+            let count = |seg: Seg| left.iter().filter(|page| self.segment_of(page.at) == seg).count();
+            let segments = left.iter().map(|page| self.segment_of(page.at));
+            let Some((_, seg)) = segments.map(|seg| (count(seg), seg)).min() else { return Ok((affordable, left)) };
             let before = affordable.len();
-            affordable.extend(uncertain.iter().filter(|page| self.segment_of(page.at) == seg));
+            affordable.extend(left.iter().filter(|page| self.segment_of(page.at) == seg));
             if !self.has_room(suspects, &affordable)? {
                 affordable.truncate(before);
-                return Ok(affordable);
+                return Ok((affordable, left));
             }
+            left.retain(|page| self.segment_of(page.at) != seg);
         }
     }
 

@@ -224,7 +224,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         // What an erase has left fades. It begins only once the suspect is complete. A later copy there is what is left
         // of a rescue.
-        let is_left = is_place(original) && !self.store.log.has_erased_page(self.store.segment_of(original))?;
+        let is_left = is_place(original) && !self.store.log.may_be_half_erased(self.store.segment_of(original))?;
         Ok(is_left && self.store.log.holds_before(original, suspect.lpn, suspect.seq, page)?)
     }
 
@@ -313,9 +313,13 @@ impl<N: Nand> PagedFtl<N> {
         }
         // The map knows pages that no scan finds: an erase that was cut may have emptied those before them.
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            // The suspect may be all that there is to copy.
+            if self.store.room_in_whole() == 0 {
+                break;
+            }
             let at = self.map.lookup(lpn, &mut self.store)?;
             // One that can no longer be read stays where it is.
-            if victims.contains(&self.store.segment_of(at)) && self.store.room_in_whole() > 0 {
+            if victims.contains(&self.store.segment_of(at)) {
                 self.move_newest(lpn, at)?;
             }
         }

@@ -9,6 +9,7 @@ mod course;
 mod doubts;
 mod draws;
 mod said;
+mod uneven;
 mod words;
 
 use std::iter;
@@ -21,6 +22,24 @@ use course::Course;
 use doubts::Cells;
 use draws::Draws;
 use words::{Words, steps};
+
+/// The torture's histories, all of them.
+const SOURCES: [&str; 14] = [
+    include_str!("../../../wearwell-torture/tests/regressions/main.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/block.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/block_decayed_merges.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/block_media.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_decay.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_mounts.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_room.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_tags.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_worn.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/paged.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/paged_decay.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
+];
 
 /// Tells a history once with each of these draws.
 fn tell<'r, 'd: 'r, R: Rig>(rig: &'r R, history: &History, all: impl Iterator<Item = (Draws<'d>, String)>)
@@ -80,19 +99,17 @@ impl<'a> History<'a> {
         self.tell_with(seeds.map(|seed| (Draws::of(seed), format!("with seed {seed}"))));
     }
 
-    /// Tells it once with each of these seeds, which leave pages unevenly.
-    fn tell_unevenly(&self, seeds: impl Iterator<Item = u64>) {
-        let has_groups = self.setup.number("paired-pages") > 1;
-        self.tell_with(seeds.map(|seed| (Draws::uneven(seed, has_groups), format!("with uneven seed {seed}"))));
+    fn engine(&self) -> &'static str {
+        ["block", "paged", "nor-page"].into_iter().find(|engine| self.setup.has(engine)).unwrap_or("page")
     }
 
     fn tell_with<'d>(&self, draws: impl Iterator<Item = (Draws<'d>, String)>) {
         let setup = &self.setup;
-        match ["block", "paged", "nor-page"].iter().find(|engine| setup.has(engine)) {
-            Some(&"block") => tell(&setup.block_mapping(), self, draws),
-            Some(&"paged") => tell(&setup.map_on_flash(), self, draws),
-            Some(_) => tell(&setup.on_nor(), self, draws),
-            None => tell(&setup.page_mapping(), self, draws),
+        match self.engine() {
+            "block" => tell(&setup.block_mapping(), self, draws),
+            "paged" => tell(&setup.map_on_flash(), self, draws),
+            "nor-page" => tell(&setup.on_nor(), self, draws),
+            _ => tell(&setup.page_mapping(), self, draws),
         }
     }
 }
@@ -284,84 +301,4 @@ fn page_mapping_with_little_room() {
 #[test]
 fn map_on_flash() {
     tell_all(include_str!("../../../wearwell-torture/tests/regressions/paged.rs"), 5);
-}
-
-/// Draws that leave pages unevenly, and with which an engine fails that lacks a rule (`cargo xtask canaries map-doubted
-/// faded-older-block`).
-const LOST_UNEVENLY: [(&str, u64); 2] =
-    [("a_rescue_fades_while_it_is_looked_at", 463), ("what_looks_like_a_replaced_block_gives_way", 270)];
-
-/// Histories that fail with such draws, few of which do: the book says what is known of them.
-const OPEN_UNEVENLY: [(&str, u64); 7] = [
-    ("half_erased_blocks_give_way_to_the_rescue", 2765),
-    ("a_rescue_fails_and_the_other_copy_is_erased", 75),
-    ("zeros_behind_four_failures", 77),
-    ("room_for_a_trusted_page_takes_its_other_copy", 430),
-    ("the_erase_that_makes_room_fails", 430),
-    ("copies_of_a_rescue_that_was_given_up", 712),
-    ("a_read_only_device_looks_for_the_header_of_the_original", 23),
-];
-
-/// Tells the histories of sources, `least` at least, that need no decay and are of chips on which a cut erase leaves
-/// each page its own way.
-fn tell_all_unevenly(sources: &[&str], least: usize) {
-    let is_open = |history: &History| OPEN_UNEVENLY.iter().any(|(name, _)| *name == history.name);
-    let is_told = |history: &History| {
-        history.can_be_told()
-            && history.setup.has("mixed-erases")
-            && !Words(history.steps).has("decay")
-            && !is_open(history)
-    };
-    let histories: Vec<History> = sources.iter().flat_map(|source| History::all(source)).filter(is_told).collect();
-    assert!(histories.len() >= least, "only {} histories can be told", histories.len());
-    for history in histories {
-        let lost = LOST_UNEVENLY.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
-        history.tell_unevenly((0..5 * seeds()).chain(lost));
-    }
-}
-
-#[test]
-fn block_mapping_unevenly() {
-    let sources = [
-        include_str!("../../../wearwell-torture/tests/regressions/block.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/block_media.rs"),
-    ];
-    tell_all_unevenly(&sources, 1);
-}
-
-#[test]
-fn page_mapping_unevenly() {
-    let sources = [
-        include_str!("../../../wearwell-torture/tests/regressions/main.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/page_mounts.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/page_room.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/page_worn.rs"),
-    ];
-    tell_all_unevenly(&sources, 1);
-}
-
-#[test]
-fn map_on_flash_unevenly() {
-    let sources = [
-        include_str!("../../../wearwell-torture/tests/regressions/paged.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
-    ];
-    tell_all_unevenly(&sources, 1);
-}
-
-#[test]
-#[ignore = "open: flushed pages are unreadable"]
-fn open_unevenly() {
-    let sources = [
-        include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/page_room.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/page_worn.rs"),
-        include_str!("../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
-    ];
-    for history in sources.into_iter().flat_map(History::all) {
-        let open = OPEN_UNEVENLY.iter().filter(|(name, _)| *name == history.name).map(|&(_, seed)| seed);
-        history.tell_unevenly(open);
-    }
 }

@@ -5,16 +5,6 @@ use super::{Canary, Run, caught, missed};
 /// In the order of the rules.
 pub(super) const PAGE: &[Canary] = &[
     Canary {
-        name: "some-uncertain",
-        rule: "P11",
-        broken: "if there is no room for copies of all uncertain pages, none is copied",
-        file: "crates/wearwell/src/page/rescue.rs",
-        from: "left.map(|seg| (count(seg), seg)).min()",
-        to: "left.map(|seg| (count(seg), seg)).filter(|_| !BROKEN).min()",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("as_many_uncertain_pages")),
-    },
-    Canary {
         name: "marked-since",
         rule: "N1",
         broken: "a block that was marked bad behind a shutdown is filled",
@@ -152,7 +142,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "(false, false) => self.damage.vanished.push(lpn),",
         to: "(false, false) if !BROKEN => self.damage.vanished.push(lpn),",
         crash: caught(Run::Crash("a_page_that_is_gone")),
-        torture: caught(Run::Seeds(&["decay"], 600)),
+        torture: caught(Run::Seeds(&["decay"], 800)),
     },
     Canary {
         name: "torn-victim",
@@ -269,8 +259,8 @@ pub(super) const PAGE: &[Canary] = &[
         rule: "P11",
         broken: "suspect pages are served where they are",
         file: "crates/wearwell/src/page/mount.rs",
-        from: "uncertain.extend(&*suspects);",
-        to: "if !BROKEN { uncertain.extend(&*suspects); }",
+        from: "pages.extend(&*suspects);",
+        to: "if !BROKEN { pages.extend(&*suspects); }",
         crash: caught(Run::Crash("nand_storms_of_early_cuts")),
         torture: caught(Run::Kept("rescue_in_a_half_erased_segment")),
     },
@@ -324,6 +314,16 @@ pub(super) const PAGE: &[Canary] = &[
         let emptied: Vec<Seg> = if BROKEN { of_all.collect() } else { self.emptied(&all).collect() };",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("what_is_copied_leaves_no_segment_empty")),
+    },
+    Canary {
+        name: "some-uncertain",
+        rule: "P11",
+        broken: "if there is no room for copies of all uncertain pages, none is copied",
+        file: "crates/wearwell/src/page/rescue.rs",
+        from: "segments.map(|seg| (count(seg), seg)).min()",
+        to: "segments.map(|seg| (count(seg), seg)).filter(|_| !BROKEN).min()",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("as_many_uncertain_pages")),
     },
     Canary {
         name: "moved-copies",

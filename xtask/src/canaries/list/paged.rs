@@ -141,7 +141,7 @@ pub(super) const PAGED: &[Canary] = &[
         file: "crates/wearwell/src/paged/rescue.rs",
         from: "keeps_stale |= self.has_doubted();",
         to: "keeps_stale |= !BROKEN && self.has_doubted();",
-        crash: caught(Run::Crash("retold::map_on_flash_unevenly")),
+        crash: caught(Run::Crash("retold::uneven::map_on_flash")),
         torture: caught(Run::Kept("a_suspect_leaves_the_original")),
     },
     Canary {
@@ -159,14 +159,14 @@ pub(super) const PAGED: &[Canary] = &[
         rule: "M13",
         broken: "a doubted segment in which no scan finds a page is left as it is, whatever the map names there",
         file: "crates/wearwell/src/paged/rescue.rs",
-        from: "if victims.contains(&self.store.segment_of(at)) && ",
+        from: "if victims.contains(&self.store.segment_of(at)) {",
         to: "let (seg, mut is_found) = (self.store.segment_of(at), true);
             if BROKEN && victims.contains(&seg) {
                 is_found = false;
                 let store = &mut self.store;
                 store.log.each_tag(seg, &mut |slot, _| is_found |= at == store.slots.page(seg, slot))?;
             }
-            if is_found && victims.contains(&seg) && ",
+            if is_found && victims.contains(&seg) {",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_page_that_no_scan_finds")),
     },
@@ -185,8 +185,8 @@ pub(super) const PAGED: &[Canary] = &[
         rule: "M5",
         broken: "a device that is read-only serves what the suspect was made from, though an erase shows there",
         file: "crates/wearwell/src/paged/rescue.rs",
-        from: "&& !self.store.log.has_erased_page(self.store.segment_of(original))?",
-        to: "&& (BROKEN || !self.store.log.has_erased_page(self.store.segment_of(original))?)",
+        from: "&& !self.store.log.may_be_half_erased(self.store.segment_of(original))?",
+        to: "&& (BROKEN || !self.store.log.may_be_half_erased(self.store.segment_of(original))?)",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_read_only_device_serves_what")),
     },

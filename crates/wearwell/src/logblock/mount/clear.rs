@@ -308,14 +308,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             let mut copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
             // A data block that lacks no page was not scanned, and so is not among the others; nor is an older one.
             let is_scanned = |seg: Seg| recovery.scanned.iter().any(|scanned| scanned.seg == seg);
-            if let Some(data) = self.map().data(lbn).filter(|&data| !is_scanned(data)) {
-                copies += usize::from(self.is_copied_at(self.page_in(data, page), tag)?);
-            }
             let older = recovery.stale.iter().filter(|(_, needed_by)| *needed_by == Some(lbn)).map(|&(seg, _)| seg);
-            for seg in older.filter(|&seg| !is_scanned(seg)) {
+            let data = self.map().data(lbn);
+            for seg in data.into_iter().chain(older).filter(|&seg| !is_scanned(seg)) {
                 let read = self.recycler.merger.store.tag(self.page_in(seg, page))?;
-                // What has faded shows that the erase has begun, and that the data block lasts.
-                let has_faded = read == TagRead::Unreadable;
+                // What has faded in an older one shows that its erase has begun, and that the data block lasts.
+                let has_faded = Some(seg) != data && read == TagRead::Unreadable;
                 copies += usize::from(has_faded || matches!(read, TagRead::Tag(copy) if copy.is_copy_of(tag)));
             }
             if copies < 2 {

@@ -88,7 +88,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     /// that decays reads so. Or if the header is gone, of which an erase is the likelier cause.
     /// [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the smallest library has
     /// no room for.
-    pub(crate) fn has_erased_page(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+    pub(crate) fn may_be_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
         let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };

@@ -7,27 +7,9 @@
 
 use std::iter;
 
-use super::History;
 use super::draws::Draws;
 use super::words::Words;
-
-/// The torture's histories, all of them.
-const SOURCES: [&str; 14] = [
-    include_str!("../../../../wearwell-torture/tests/regressions/main.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/block.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/block_decayed_merges.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/block_media.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/page_decay.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/page_mounts.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/page_room.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/page_tags.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/page_worn.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/paged.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/paged_decay.rs"),
-    include_str!("../../../../wearwell-torture/tests/regressions/paged_rescues.rs"),
-];
+use super::{History, SOURCES};
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
 /// faded-commit rescue-marks exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued
@@ -41,7 +23,8 @@ const SOURCES: [&str; 14] = [
 /// completed-copies few-blocks older-copies map-unfound some-uncertain map-header-gone`). Those of `shown-copy` and an
 /// undone merge that cannot be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`,
 /// `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So do those of `no-free-segment`
-/// and `primary-gaps`.
+/// and `primary-gaps`. Those of `half-erased`, `vacated`, `rescue-marks`, `both-in-erasure` and `worn-copies` take
+/// another course by now.
 const SAID: [(&str, &str); 83] = [
     ("as_many_uncertain_pages_are_copied_as_fit", "9 14 kept kept"),
     ("a_read_only_device_looks_for_the_header_of_the_original", "0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x61411"),
