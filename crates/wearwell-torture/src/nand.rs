@@ -431,11 +431,13 @@ impl Medium for NandChip {
     }
 
     fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool {
-        let pages = self.geometry.pages_per_block as usize;
-        let lasts = |at: usize| self.pages[at].cell == Cell::Good && !self.blocks[at / pages].marked;
         let held = Some((page, content.clone()));
-        let holds = |at: usize| lasts(at) && self.owner_of(at, layout.sectors_per_page) == held;
-        (0..self.pages.len()).any(|at| holds(at) && self.has_lasting_tag(at, layout) && !self.may_be_undone(at, layout))
+        let holds = |at: usize| self.pages[at].cell == Cell::Good && self.owner_of(at, layout.sectors_per_page) == held;
+        // An engine that stripes retires the whole segment of a bad block, and looks no more at what it holds.
+        let is_marked = |blocks: Segment| blocks.iter().any(|block| self.blocks[block].marked);
+        let is_retired = |at: usize| self.segment_with(at, layout).is_some_and(is_marked);
+        let lasts = |at: usize| self.has_lasting_tag(at, layout) && !self.may_be_undone(at, layout);
+        (0..self.pages.len()).any(|at| holds(at) && !is_retired(at) && lasts(at))
     }
 
     fn fades_unseen(&self, page: u32, content: &Content, layout: &Layout) -> bool {

@@ -8,6 +8,7 @@ mod block_half_erased;
 mod block_media;
 mod open;
 mod page_decay;
+mod page_faded;
 mod page_mounts;
 mod page_room;
 mod page_tags;

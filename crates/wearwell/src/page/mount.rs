@@ -128,7 +128,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
             let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, &trusted);
-            let (mut pages, left) = rescue.affordable(&trusted, suspects)?;
+            let (mut pages, left) = rescue.affordable(&trusted, suspects, unrecorded.len())?;
             let affordable = pages.len();
             // The uncertain ones come first: one of the segments that they empty may be erased for the others.
             pages.extend(&*suspects);
@@ -254,6 +254,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         // Suspect pages are weighed first, because a part of the discard map may be one of them. Ties are settled last,
         // because a page that turns out unmapped needs no copy.
         let suspects = self.weigh_suspects()?;
+        self.revive_undone(faded)?;
         self.weigh_ties()?;
         self.apply_discards(&suspects, faded)?;
         self.outcome.uncertain = self.settle_ties(&suspects)?;
@@ -390,7 +391,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
             let suspect = !scan.sealed && slot as u32 >= scan.suspect_from;
             if is_page && faded.contains(&at) {
                 // What a cut may have hit need not have been there.
-                self.damage.gone.extend((!suspect).then_some((tag.lpn, scan.doubts_end)));
+                self.damage.gone.extend((!suspect).then_some((tag.lpn, seg, scan.doubts_end)));
             } else if is_page {
                 self.offer(at, tag, suspect)?;
                 if scan.doubts_end {

@@ -109,16 +109,18 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
 
     /// The `uncertain` pages, none of which is suspect, of as many segments as there is room for copies of, those with
     /// the fewest pages first; and those that are left. On NOR all are: a block whose erase had begun has no header.
+    /// Behind them so many `parts` of the discard map have to be written.
     pub(super) fn affordable(
         &mut self,
         uncertain: &[Found],
         suspects: &[Found],
+        parts: usize,
     ) -> Result<(Vec<Found>, Vec<Found>), MountError> {
         let (mut affordable, mut left) = (Vec::new(), uncertain.to_vec());
         if L::DISCARDS != Discards::Logged || left.is_empty() {
             return Ok((affordable, left));
         }
-        if self.has_room(suspects, uncertain)? {
+        if self.has_room(suspects, uncertain, parts)? {
             return Ok((left, affordable));
         }
         // Spec P11.
@@ -128,7 +130,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             let Some((_, seg)) = segments.map(|seg| (count(seg), seg)).min() else { return Ok((affordable, left)) };
             let before = affordable.len();
             affordable.extend(left.iter().filter(|page| self.segment_of(page.at) == seg));
-            if !self.has_room(suspects, &affordable)? {
+            if !self.has_room(suspects, &affordable, parts)? {
                 affordable.truncate(before);
                 return Ok((affordable, left));
             }
@@ -136,9 +138,9 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         }
     }
 
-    /// True if all can be copied. The uncertain ones come first. They may take the last free segment if that leaves one
-    /// of theirs empty, which may be erased for the others.
-    fn has_room(&mut self, suspects: &[Found], uncertain: &[Found]) -> Result<bool, MountError> {
+    /// True if all can be copied, and so many `parts` be written. The uncertain ones come first. They may take the last
+    /// free segment if that leaves one of theirs empty, which may be erased for the others.
+    fn has_room(&mut self, suspects: &[Found], uncertain: &[Found], parts: usize) -> Result<bool, MountError> {
         let due: Vec<Page> = suspects.iter().filter_map(|found| self.due(found)).collect();
         let mut all: Vec<Page> = uncertain.iter().filter_map(|found| self.due(found)).collect();
         let (first, most) = (all.len(), self.most_copies());
@@ -150,7 +152,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             0 => usize::from(self.find_expendable(&all, &self.empties())?.is_some()),
             free => free,
         };
-        Ok(match all.len().div_ceil(most) {
+        Ok(match (all.len() + parts).div_ceil(most) {
             // A segment is missing: the first copies leave one empty, which may be erased for the others.
             needed if needed == room + 1 && room > 0 && first <= most => {
                 self.find_expendable(&due, &emptied)?.is_some()

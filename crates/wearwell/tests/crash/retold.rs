@@ -24,7 +24,7 @@ use draws::Draws;
 use words::{Words, steps};
 
 /// The torture's histories, all of them.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
     include_str!("../../../wearwell-torture/tests/regressions/main.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
@@ -32,6 +32,7 @@ const SOURCES: [&str; 14] = [
     include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_media.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_decay.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/page_faded.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_mounts.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_room.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_tags.rs"),

@@ -305,16 +305,13 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             if lbn.0 >= self.map().blocks() {
                 return Ok(false);
             }
-            let mut copies = recovery.others_that_stay(replaced.seg).filter(|other| other.has_copy_of(tag)).count();
+            let has_copy = |other: &&Scanned| other.has_copy_of(tag) || other.has_lost(lbn, page, self.map());
+            let mut copies = recovery.others_that_stay(replaced.seg).filter(has_copy).count();
             // A data block that lacks no page was not scanned, and so is not among the others; nor is an older one.
             let is_scanned = |seg: Seg| recovery.scanned.iter().any(|scanned| scanned.seg == seg);
             let older = recovery.stale.iter().filter(|(_, needed_by)| *needed_by == Some(lbn)).map(|&(seg, _)| seg);
-            let data = self.map().data(lbn);
-            for seg in data.into_iter().chain(older).filter(|&seg| !is_scanned(seg)) {
-                let read = self.recycler.merger.store.tag(self.page_in(seg, page))?;
-                // What has faded in an older one shows that its erase has begun, and that the data block lasts.
-                let has_faded = Some(seg) != data && read == TagRead::Unreadable;
-                copies += usize::from(has_faded || matches!(read, TagRead::Tag(copy) if copy.is_copy_of(tag)));
+            for seg in self.map().data(lbn).into_iter().chain(older).filter(|&seg| !is_scanned(seg)) {
+                copies += usize::from(self.is_copied_at(self.page_in(seg, page), tag)?);
             }
             if copies < 2 {
                 return Ok(false);
@@ -471,13 +468,16 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         if !recovery.unsure.contains(&lbn) && !recovery.doubted.contains(&lbn) {
             return self.recycler.merger.adopt(lbn, first);
         }
-        let second =
+        let second = loop {
             match self.recycler.merger.copy_to_fresh_block(lbn, MergeCause::Upkeep, false, &mut recovery.fragile) {
-                Ok(second) => second,
-                // Segments have failed, and there is no room for it.
-                Err(FtlError::WornOut { .. }) => return self.recycler.merger.adopt(lbn, first),
-                Err(error) => return Err(error),
-            };
+                Err(FtlError::WornOut { .. }) => self.make_room_to_rescue(recovery)?,
+                merged => break merged?,
+            }
+            // Segments have failed, and there is no room for it.
+            if self.recycler.merger.store.free_segments() == 0 {
+                return self.recycler.merger.adopt(lbn, first);
+            }
+        };
         self.recycler.merger.adopt(lbn, second)?;
         // A log block that only it has read goes with them: in order, it would pass for a data block (Spec B13.3).
         let stays = |seg: Seg| {

@@ -25,6 +25,13 @@ impl Scanned {
         self.tags.iter().filter_map(named).filter(|lbn| lbn.0 < map.blocks())
     }
 
+    /// True if a primary block that was replaced has lost this page of its logical block. Its erase has begun, so what
+    /// it was merged to lasts.
+    pub(super) fn has_lost(&self, lbn: Lbn, page: u32, map: &BlockMap) -> bool {
+        let is_gone = self.tags.get(page as usize) == Some(&TagRead::Unreadable);
+        self.what == Block::Replaced && is_gone && self.lbns(map).any(|of| of == lbn)
+    }
+
     /// A tag with the block's own erase count.
     pub(super) fn own_tag(&self) -> Option<Tag> {
         self.tags.iter().find_map(|tag| match tag {

@@ -9,8 +9,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Found, Log, MountError, Recovery, SegmentScan, note};
-use crate::addr::{Lpn, Seg};
+use super::{Discards, Found, Log, MountError, Recovery, SegmentScan, note};
+use crate::addr::{Lpn, Ppn, Seg};
 use crate::clean::which::VictimChoice;
 use crate::ftl::Probe;
 use crate::page::config::IMPLAUSIBLE_CLOCK;
@@ -28,8 +28,9 @@ pub(super) struct Damage {
     pub(super) has_losses: bool,
     /// Pages without a copy, although a part of the discard map says that there was one.
     pub(super) vanished: Vec<Lpn>,
-    /// Pages of which an uncertain copy has faded in this mount, each with whether its rescue may not have ended.
-    pub(super) gone: Vec<(Lpn, bool)>,
+    /// Pages of which an uncertain copy has faded in this mount, each with the segment that it lay in, and whether its
+    /// rescue may not have ended.
+    pub(super) gone: Vec<(Lpn, Seg, bool)>,
     /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
     /// found, or be discarded, and its segment may not be needed.
     pub(super) misses_copies: bool,
@@ -37,6 +38,8 @@ pub(super) struct Damage {
     pub(super) harmed: Vec<Seg>,
     /// Segments with a copy that cannot be read, of a page that has another one, and that was found first.
     pub(super) torn: Vec<Seg>,
+    /// Copies that count though they could not be read, nor what they were compared with.
+    pub(super) unreadable: Vec<Ppn>,
     /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
     pub(super) unknown: usize,
 }
@@ -88,6 +91,45 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             }
         }
         Ok(false)
+    }
+
+    /// Takes copies from void segments for pages whose copy that counts cannot be read. Where header and mark are gone,
+    /// a rescue may have ended, and they may be all that is left of its pages. If it had not, they are as new.
+    pub(super) fn revive_undone(&mut self, faded: &[Ppn]) -> Result<(), MountError> {
+        // Nothing is copied on NOR that may have been in erasure.
+        if L::DISCARDS != Discards::Logged {
+            return Ok(());
+        }
+        // Spec P3. Erase counts are guessed later: so far no count says that there is no header.
+        for seg in core::mem::take(&mut self.segments.undone) {
+            let is_headless = self.alloc.table().erases(seg) == u32::MAX;
+            let revived = if is_headless { self.last_copies_in(seg, faded)? } else { Vec::new() };
+            if revived.is_empty() {
+                self.segments.undone.push(seg);
+            }
+            for copy in revived {
+                note(&mut self.ties, copy)?;
+                note(&mut self.doubtful, copy)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The copies in a segment that can be read and are as new as those that count, which cannot.
+    fn last_copies_in(&mut self, seg: Seg, faded: &[Ppn]) -> Result<Vec<Found>, MountError> {
+        let mut copies = Vec::new();
+        let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
+        for (slot, tag) in scan.tags.iter().enumerate() {
+            let Some(tag) = tag.filter(|tag| tag.kind == Kind::Data) else { continue };
+            // A tag with a good code may still name a page that this device does not have.
+            let is_as_new = self.newest.get(tag.lpn.0 as usize) == Some(&tag.seq) && self.place_of(tag.lpn).is_some();
+            let at = self.alloc.index().slots().page(seg, slot as u32);
+            let may_count = is_as_new && !faded.contains(&at);
+            if may_count && !self.holds(self.place_of(tag.lpn), tag.lpn)? && self.holds(at, tag.lpn)? {
+                note(&mut copies, Found::new(&tag, at))?;
+            }
+        }
+        Ok(copies)
     }
 
     /// Decides which segments with gaps were not being erased.
@@ -147,6 +189,8 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         if self.outcome.report.incomplete_segments > 0 {
             self.add_missing()?;
         }
+        self.outcome.unrecorded.sort_unstable();
+        self.outcome.unrecorded.dedup();
         self.outcome.report.lost_pages = self.alloc.index().lost().len();
         Ok(())
     }
@@ -155,7 +199,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// suspect, so it was there, and no part of the discard map called it unmapped.
     fn add_gone(&mut self) {
         // Spec P13.
-        for (lpn, is_doubtful) in core::mem::take(&mut self.damage.gone) {
+        for (lpn, seg, is_doubtful) in core::mem::take(&mut self.damage.gone) {
             // If nothing has decayed, what counts in a rescue that had ended has another copy, or is one.
             if is_doubtful && !self.misses_records() {
                 continue;
@@ -163,6 +207,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
             let is_hosts = lpn.0 < self.discards.logical_pages();
             if is_hosts && !self.place_of(lpn).is_some() && self.alloc.index_mut().lost_mut().note(lpn) {
                 self.outcome.unrecorded.extend(self.discards.part_for(lpn));
+                self.outcome.evidence.push(seg);
             }
         }
     }

@@ -28,6 +28,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
                 // Spec P14: of the other one, too, a summary may be all that an erase has left.
                 self.alloc.log_mut().doubt_sources();
                 self.alloc.index_mut().repoint(tie.lpn, tie.at);
+                // Spec P11: if this one cannot be read either, it has not faded while it was copied.
+                if !self.holds(tie.at, tie.lpn)? {
+                    note(&mut self.damage.unreadable, tie.at)?;
+                }
                 // The unreadable copy stays a tie. Without it the page would seem to be alone in its segment.
                 tie.at = current;
                 let torn = self.segment_of(current);
@@ -76,7 +80,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         self.add_exposed(&mut copies, &others)?;
         self.outcome.tied = self.segments_of(copies.iter().map(|copy| copy.at));
         // Only the copies that count are copied. `tied` has the segments of all.
-        copies.retain(|copy| self.place_of(copy.lpn) == copy.at);
+        copies.retain(|copy| self.place_of(copy.lpn) == copy.at && !self.damage.unreadable.contains(&copy.at));
         copies.sort_unstable_by_key(|copy| copy.lpn);
         copies.dedup_by_key(|copy| copy.lpn);
         // Spec P17: where nothing can be copied, they are all that is left if the one that counts fades.

@@ -20,12 +20,15 @@ use super::{History, SOURCES};
 /// faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure half-erased vacated
 /// lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head begun-source
 /// unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original second-with-gaps
-/// completed-copies few-blocks older-copies map-unfound some-uncertain map-header-gone`). Those of `shown-copy` and an
+/// completed-copies older-copies map-unfound some-uncertain map-header-gone
+/// parts-room gone-evidence`). Those of `shown-copy` and an
 /// undone merge that cannot be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`,
 /// `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So do those of `no-free-segment`
 /// and `primary-gaps`. Those of `half-erased`, `vacated`, `rescue-marks`, `both-in-erasure` and `worn-copies` take
 /// another course by now.
-const SAID: [(&str, &str); 83] = [
+const SAID: [(&str, &str); 85] = [
+    ("what_has_faded_shows_a_loss", "0x62122102 17 0xe"),
+    ("the_record_of_a_loss_needs_room", "9 6 0x4"),
     ("as_many_uncertain_pages_are_copied_as_fit", "9 14 kept kept"),
     ("a_read_only_device_looks_for_the_header_of_the_original", "0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x61411"),
     ("a_page_that_no_scan_finds_is_copied", "1 0x21242010"),
