@@ -52,7 +52,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "mark.kind == Kind::RescueMark && self.suspect_from",
         to: "!BROKEN && mark.kind == Kind::RescueMark && self.suspect_from",
         crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("what_a_rescue_has_copied_until")),
+        torture: caught(Run::Kept("cut_mounts_while_they_clean")),
     },
     Canary {
         name: "last-in-void",
