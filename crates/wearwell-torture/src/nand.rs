@@ -419,23 +419,20 @@ impl Medium for NandChip {
 
     fn is_unreadable(&self, layout: &Layout) -> bool {
         let pages = self.geometry.pages_per_block as usize;
-        // Nobody erases a segment with a bad block, so that what it holds may be of an earlier owner.
-        let is_usable = |blocks: &Segment| blocks.iter().all(|block| !self.blocks[block].marked);
         let is_mute = |page: usize| match self.pages[page].cell {
             Cell::Erased | Cell::LooksErased | Cell::Uncorrectable => true,
             // Without its tag page neither data tells, nor a mark, nor a part of the discard map, nor padding.
             _ => layout.has_tag_pages && !self.has_magic(page),
         };
-        let blocks = self.segments(layout.blocks_per_segment).filter(is_usable).flat_map(Segment::iter);
-        blocks.flat_map(|block| block * pages..(block + 1) * pages).all(is_mute)
+        // Nobody erases a segment with a bad block, so that what it holds may be of an earlier owner.
+        let usable = self.segments(layout.blocks_per_segment).filter(|&blocks| !self.is_retired(blocks));
+        usable.flat_map(Segment::iter).flat_map(|block| block * pages..(block + 1) * pages).all(is_mute)
     }
 
     fn has_lasting(&self, page: u32, content: &Content, layout: &Layout) -> bool {
         let held = Some((page, content.clone()));
         let holds = |at: usize| self.pages[at].cell == Cell::Good && self.owner_of(at, layout.sectors_per_page) == held;
-        // An engine that stripes retires the whole segment of a bad block, and looks no more at what it holds.
-        let is_marked = |blocks: Segment| blocks.iter().any(|block| self.blocks[block].marked);
-        let is_retired = |at: usize| self.segment_with(at, layout).is_some_and(is_marked);
+        let is_retired = |at: usize| self.segment_with(at, layout).is_some_and(|blocks| self.is_retired(blocks));
         let lasts = |at: usize| self.has_lasting_tag(at, layout) && !self.may_be_undone(at, layout);
         (0..self.pages.len()).any(|at| holds(at) && !is_retired(at) && lasts(at))
     }
@@ -467,7 +464,7 @@ impl Medium for NandChip {
 
     fn has_bad_segments(&self, layout: &Layout) -> bool {
         let mut segments = self.segments(layout.blocks_per_segment).take(layout.segments as usize);
-        segments.any(|blocks| blocks.iter().any(|block| self.blocks[block].marked))
+        segments.any(|blocks| self.is_retired(blocks))
     }
 }
 

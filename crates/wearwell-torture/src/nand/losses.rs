@@ -56,7 +56,7 @@ impl NandChip {
         let is_hit = programmed <= 1 || !in_order[..(programmed - 1) / group * group].contains(&lost);
         // A rescue that has not ended, or one that an erase was cut in, counts for nothing.
         let is_data = self.pages[in_order[0]].cell == Cell::Good && owners.of_page(in_order[1]).is_some();
-        if is_hit || !is_data || blocks.iter().any(|block| self.blocks[block].marked) {
+        if is_hit || !is_data || self.is_retired(blocks) {
             return Vec::new();
         }
         // The newest copy counts, whether it can be read or not.

@@ -24,6 +24,11 @@ impl NandChip {
         (0..pages).flat_map(move |page| blocks.iter().map(move |block| block * pages + page))
     }
 
+    /// True if a block is marked as bad. Then the whole segment is retired, and no engine looks at what it holds.
+    pub(super) fn is_retired(&self, blocks: Segment) -> bool {
+        blocks.iter().any(|block| self.blocks[block].marked)
+    }
+
     /// The segment that a page lies in.
     pub(super) fn segment_with(&self, page: usize, layout: &Layout) -> Option<Segment> {
         let block = page / self.geometry.pages_per_block as usize;

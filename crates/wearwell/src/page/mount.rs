@@ -125,6 +125,10 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         if !report.clean {
             let mut trusted = take(uncertain);
             trusted.retain(|page| suspects.iter().all(|s| s.at != page.at));
+            // If no page is uncertain that is not suspect, no mark names the segments with its copies.
+            if trusted.is_empty() {
+                tied.clear();
+            }
             // Spec P11.
             let (alloc, discards) = self.cleaner.parts_mut();
             let mut rescue = Rescue::new(alloc, discards, tied.clone(), unsealed, gaps, &trusted);
@@ -135,9 +139,6 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
             let merged = rescue.merged(&pages, stale);
             // What the rescue empties is erased at once, because it may have taken the last free segment.
             *is_settled &= affordable == 0 && merged.is_empty();
-            if trusted.is_empty() {
-                tied.clear();
-            }
             // Where there is no room for all, the rescue may erase other copies of the rest, so these are read before.
             is_keeping = self.keep_trusted(&left, passed_over)?;
             let mut ended = self.rescue(&pages, merged, tied.clone(), [unsealed, gaps], &trusted, faded);

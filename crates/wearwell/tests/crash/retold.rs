@@ -100,6 +100,7 @@ impl<'a> History<'a> {
         self.tell_with(seeds.map(|seed| (Draws::of(seed), format!("with seed {seed}"))));
     }
 
+    /// What its setup names, or page mapping on NAND.
     fn engine(&self) -> &'static str {
         ["block", "paged", "nor-page"].into_iter().find(|engine| self.setup.has(engine)).unwrap_or("page")
     }

@@ -82,15 +82,25 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     pub(super) fn is_undone_newer(&mut self) -> Result<bool, MountError> {
         // Spec P3.
         for seg in core::mem::take(&mut self.segments.undone) {
-            // Nothing of the first scan was kept.
-            let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
-            let mut pages =
-                scan.tags.iter().flatten().filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK);
-            if pages.any(|tag| self.newest.get(tag.lpn.0 as usize).is_some_and(|&seq| seq < tag.seq)) {
+            let copies = self.copies_in(seg)?;
+            if copies.iter().any(|copy| self.newest.get(copy.lpn.0 as usize).is_some_and(|&seq| seq < copy.seq)) {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// The copies in a void segment: nothing of the first scan was kept. A tag with a good code may still name a page
+    /// that this device does not have.
+    fn copies_in(&mut self, seg: Seg) -> Result<Vec<Found>, MountError> {
+        let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
+        let mut copies = Vec::new();
+        for (slot, tag) in (0..).zip(&scan.tags) {
+            if let Some(tag) = tag.filter(|tag| tag.kind == Kind::Data && tag.seq < IMPLAUSIBLE_CLOCK) {
+                note(&mut copies, Found::new(&tag, self.alloc.index().slots().page(seg, slot)))?;
+            }
+        }
+        Ok(copies)
     }
 
     /// Takes copies from void segments for pages whose copy that counts cannot be read. Where header and mark are gone,
@@ -117,19 +127,16 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
 
     /// The copies in a segment that can be read and are as new as those that count, which cannot.
     fn last_copies_in(&mut self, seg: Seg, faded: &[Ppn]) -> Result<Vec<Found>, MountError> {
-        let mut copies = Vec::new();
-        let scan = self.alloc.log_mut().scan(seg)?.ok_or(MountError::NoRecords)?;
-        for (slot, tag) in scan.tags.iter().enumerate() {
-            let Some(tag) = tag.filter(|tag| tag.kind == Kind::Data) else { continue };
-            // A tag with a good code may still name a page that this device does not have.
-            let is_as_new = self.newest.get(tag.lpn.0 as usize) == Some(&tag.seq) && self.place_of(tag.lpn).is_some();
-            let at = self.alloc.index().slots().page(seg, slot as u32);
+        let mut last = Vec::new();
+        for copy in self.copies_in(seg)? {
+            let Found { lpn, seq, at } = copy;
+            let is_as_new = self.newest.get(lpn.0 as usize) == Some(&seq) && self.place_of(lpn).is_some();
             let may_count = is_as_new && !faded.contains(&at);
-            if may_count && !self.holds(self.place_of(tag.lpn), tag.lpn)? && self.holds(at, tag.lpn)? {
-                note(&mut copies, Found::new(&tag, at))?;
+            if may_count && !self.holds(self.place_of(lpn), lpn)? && self.holds(at, lpn)? {
+                note(&mut last, copy)?;
             }
         }
-        Ok(copies)
+        Ok(last)
     }
 
     /// Decides which segments with gaps were not being erased.

@@ -18,14 +18,13 @@ use super::{History, SOURCES};
 /// doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect beside-decayed expendable
 /// expendable-evidence whole-victim map-emptied map-erase-shows held-pages one-cut block-between headless-group
 /// faded-older headless-commit primary-gaps gone-from-gaps half-erased-data beside-erasure half-erased vacated
-/// lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head begun-source
-/// unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original second-with-gaps
-/// completed-copies older-copies map-unfound some-uncertain map-header-gone
-/// parts-room gone-evidence`). Those of `shown-copy` and an
-/// undone merge that cannot be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`,
-/// `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So do those of `no-free-segment`
-/// and `primary-gaps`. Those of `half-erased`, `vacated`, `rescue-marks`, `both-in-erasure` and `worn-copies` take
-/// another course by now.
+/// lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy unread-superseder newer-by-head
+/// begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original second-with-gaps
+/// completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room gone-evidence`). Those of
+/// `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased failed on earlier engines, as did the
+/// first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and `block-between`; newer rules cover
+/// these now. So do those of `no-free-segment` and `primary-gaps`. Those of `half-erased`, `vacated`, `rescue-marks`,
+/// `both-in-erasure` and `worn-copies` take another course by now.
 const SAID: [(&str, &str); 85] = [
     ("what_has_faded_shows_a_loss", "0x62122102 17 0xe"),
     ("the_record_of_a_loss_needs_room", "9 6 0x4"),

@@ -9,7 +9,8 @@ use super::{History, SOURCES};
 use crate::storm::seeds;
 
 /// Draws with which an engine fails that lacks a rule (`cargo xtask canaries map-doubted lost-primary
-/// second-without-room few-blocks`).
+/// second-without-room few-blocks`), and one, of `what_looks_like_a_replaced_block_gives_way`, that failed before these
+/// rules came.
 const LOST: [(&str, u64); 5] = [
     ("a_rescue_fades_while_it_is_looked_at", 463),
     ("what_looks_like_a_replaced_block_gives_way", 270),
