@@ -100,3 +100,42 @@ fn a_completed_log_block_without_its_commit_has_copies() {
          6:2893, write 77, decay 27, cut 7:13009, mount, mount",
     );
 }
+
+/// The erase of a log block of two blocks was cut, and the commit of the merge that had read it decayed. A page that
+/// was discarded before the merge is left in the log block, and its discard record is not.
+#[test]
+fn a_discarded_page_beside_a_merge_whose_commit_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=34 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=log-block recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=18 endurance=100000 seed=4436419387906581789",
+        "write 1 9+7, fail 3:4655, mount, cut 8:65340, mount, fail 8:28046, mount, write 3 16 0, discard 2+5, write
+         7+6 8 4 10, flush, write 9 2 15+3 11, cut 17:12508, write 4, cut 5:2459, mount, cut 3:13112, mount, decay 2,
+         cut 4:33026, mount, decay 37559, mount",
+    );
+}
+
+/// The same, but the erase has left pages that cannot be read, and none that reads as erased.
+#[test]
+fn a_discarded_page_where_an_erase_left_pages_unreadable() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=34 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=log-block recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=18 endurance=100000 seed=4436419387906581789",
+        "write 1 9+7, fail 3:4655, mount, cut 8:65340, mount, fail 8:16394, mount, write 3 16 0, discard 2+5, write
+         7+6 8 4 10, flush, write 9 2 15+3 11, cut 17:58528, write 4, cut 5:6534, mount, cut 3:13112, mount, decay 2,
+         cut 4:3875, mount, decay 37559, mount",
+    );
+}
+
+/// Two pages of a log block decayed, and the merge beside it is what a cut erase has left. The pages that the merge
+/// seems to lack were no discarded ones.
+#[test]
+fn two_pages_of_a_log_block_that_decayed() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=34 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=log-block recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=18 endurance=100000 seed=4436419387906581789",
+        "write 7+6, flush, cut 7:12508, mount, decay 1, cut 0:20207, mount, decay 1, mount",
+    );
+}

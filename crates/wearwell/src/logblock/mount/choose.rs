@@ -285,13 +285,37 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
                     let is_newer = copy.seq > recovery.committed[lbn.index()];
                     (is_newer || is_data && self.is_gone(lbn, offset, scanned, recovery)) && !is_copied
                 };
-                if counts {
+                if counts && !self.was_discarded(&copy, scanned, recovery) {
                     copies.push(copy);
                 }
             }
         }
         self.take_newest(&mut copies, recovery);
         Ok(copies)
+    }
+
+    /// True if a page of a log block is not in a merge that came behind it, whose commit cannot be read, and the erase
+    /// of the log block has begun: then the merge had a commit, and the page was discarded before it (Spec B10).
+    fn was_discarded(&self, copy: &Found, log: &Scanned, recovery: &Recovery) -> bool {
+        let (lbn, offset) = self.map().split(copy.lpn);
+        let is_left_out = |merged: &Scanned| {
+            let is_of_same = merged.lacks_commit() && merged.lbns(self.map()).next() == Some(lbn);
+            is_of_same && merged.newest > copy.seq && merged.tags[offset as usize] == TagRead::Erased
+        };
+        let mut merges = recovery.scanned.iter().filter(|merged| is_left_out(merged));
+        log.what == Block::Log && merges.any(|merged| self.is_erased_in_part(log, merged))
+    }
+
+    /// True if a log block was being erased that a merge has read. Pages are appended to it one after another, and
+    /// behind a cut to another. So its erase has begun if one reads as erased before one that does not. It also has if
+    /// two cannot be read before the group that was programmed last, and of the merge only the commit cannot. Otherwise
+    /// the merge may be what is erased, and the two have decayed.
+    fn is_erased_in_part(&self, log: &Scanned, merged: &Scanned) -> bool {
+        let end = log.programmed();
+        let programmed = &log.tags[..end as usize];
+        let before = &programmed[..self.shape().last_group(end) as usize];
+        let unreadable = before.iter().filter(|&tag| *tag == TagRead::Unreadable).count();
+        programmed.contains(&TagRead::Erased) || unreadable >= 2 && merged.unreadable() == 1
     }
 
     /// Leaves of all copies of a page the newest, and notes which of these a cut may have hit.
