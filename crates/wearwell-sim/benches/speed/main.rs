@@ -5,10 +5,11 @@
 //! policies. By default 18, 22 and 26, of which the last takes about 1.2 GiB and some minutes, and the policies.
 //!
 //! Uniform random writes to a full device in layout `plain`, over a chip that counts and takes no time; in one row it
-//! has the times of `lee-k9l8g08u0m`, so that each operation is entered in a timeline. One ninth of the physical pages
-//! is spare. Segments have 512 pages; in the table of policies 64, so that the choice of a victim takes a large part of
-//! the time. All contestants of a table are filled and overwritten twice. Then they take turns for some windows, and
-//! the table shows the medians. Ratios are of processor time, so that a busy machine changes them less.
+//! has the times of `lee-k9l8g08u0m`, so that each operation is entered in a timeline. In another one it cleans under
+//! `watermark:2:3`, so that each victim is chosen in an emergency. One ninth of the physical pages is spare. Segments
+//! have 512 pages; in the table of policies 64, so that the choice of a victim takes a large part of the time. All
+//! contestants of a table are filled and overwritten twice. Then they take turns for some windows, and the table shows
+//! the medians. Ratios are of processor time, so that a busy machine changes them less.
 
 mod bare;
 mod stopwatch;
@@ -17,7 +18,7 @@ use std::hint::black_box;
 
 use wearwell::page::log::Counted;
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, Lpn, Placement, Rng, VictimPolicy, WriteHint};
+use wearwell::{BlockDevice, CleaningTrigger, Inspect, Lpn, Placement, Rng, VictimPolicy, WriteHint};
 use wearwell_emu::{ChipProfile, CountChip};
 use wearwell_sim::plain::PlainLog;
 
@@ -50,6 +51,10 @@ const POLICIES: [(&str, &str); 6] = [
 ];
 const POLICIES_SEGMENTS: [u32; 2] = [1 << 14, 1 << 18];
 const POLICIES_SLOTS: u32 = 64;
+
+/// When segments are cleaned: by default, and so late that each victim is taken in an emergency.
+const WHEN: &str = "watermark:3:4";
+const WHEN_URGENT: &str = "watermark:2:3";
 
 /// Something that takes host pages.
 trait Contestant {
@@ -123,10 +128,11 @@ fn chip(segments: u32, slots: u32) -> ChipProfile {
 }
 
 /// An engine over `chip`, where a segment is a block.
-fn engine(which: &str, place: &str, logical_pages: u32, chip: &ChipProfile) -> Box<Engine> {
+fn engine(which: &str, place: &str, when: &str, logical_pages: u32, chip: &ChipProfile) -> Box<Engine> {
     let which = VictimPolicy::parse(which).expect(which);
     let place = Placement::parse(place).expect(place);
-    let policies = Policies { which, place, ..Policies::default() };
+    let when = CleaningTrigger::parse(when).expect(when);
+    let policies = Policies { which, place, when, ..Policies::default() };
     let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
     Box::new(PageFtl::format(PlainLog::with_payload(CountChip::new(chip), 1), (), config).expect("fits"))
 }
@@ -199,8 +205,13 @@ fn measure(bits: u32) {
     ];
     let chip = chip(segments, SLOTS as u32);
     let times = ChipProfile::by_name(TIMED_CHIP).expect("a profile").times;
-    for (name, chip) in [("engine, greedy", chip.clone()), ("the same, timed", ChipProfile { times, ..chip })] {
-        lanes.push(Lane::new(name, engine("greedy", "single", logical_pages, &chip), logical_pages));
+    let timed = ChipProfile { times, ..chip.clone() };
+    for (name, when, chip) in [
+        ("engine, greedy", WHEN, &chip),
+        ("the same, emergency", WHEN_URGENT, &chip),
+        ("the same, timed", WHEN, &timed),
+    ] {
+        lanes.push(Lane::new(name, engine("greedy", "single", when, logical_pages, chip), logical_pages));
     }
     for _ in 0..WINDOWS {
         lanes.iter_mut().for_each(|lane| lane.window(logical_pages));
@@ -227,7 +238,7 @@ fn measure(bits: u32) {
 fn compare_policies(segments: u32) {
     let logical_pages = POLICIES_SLOTS * segments / 9 * 8;
     let lane = |&(which, place): &(&str, &str)| {
-        let engine = engine(which, place, logical_pages, &chip(segments, POLICIES_SLOTS));
+        let engine = engine(which, place, WHEN, logical_pages, &chip(segments, POLICIES_SLOTS));
         Lane::new(&format!("{which}, {place}"), engine, logical_pages)
     };
     let mut lanes: Vec<Lane> = POLICIES.iter().map(lane).collect();
