@@ -128,13 +128,14 @@ fn failing_blocks_and_fading_data() {
 /// Short sessions, each ended by a cut: what a mount reads does not grow, and neither do programs and erases.
 #[test]
 fn short_sessions() {
+    const SESSIONS: usize = 6000;
     let rig = paged([512, 32, 80, 1], 1, 1190, 16);
     let mut ftl = rig.format();
     let mut model = Model::new(rig.logical_pages(), 1);
     let mut rng = Rng::new(1);
     model.fill(&mut ftl);
     let (mut reads, mut before) = (Vec::new(), (0, 0));
-    for session in 0..2000 {
+    for session in 0..SESSIONS {
         model.run(&mut ftl, Command::Flush).expect("nothing fails");
         let mut chip = PagedRig::into_chip(ftl);
         chip.power_on();
@@ -151,10 +152,10 @@ fn short_sessions() {
     }
     model.check_exact(&mut ftl).expect("nothing was cut in a program");
     let counts = PagedRig::chip_of(&ftl).counts();
-    let a_session = |after: u64, before: u64| (after - before) as f64 / 1000.0;
+    let a_session = |after: u64, before: u64| (after - before) as f64 / (SESSIONS - 1000) as f64;
     let (programs, erases) = (a_session(counts.programs, before.0), a_session(counts.erases, before.1));
     let most = |sessions: std::ops::Range<usize>| sessions.map(|s| reads[s]).max().expect("some");
-    let found = [most(0..500), most(500..2000)];
+    let found = [most(0..500), most(500..SESSIONS)];
     println!("{found:?} reads in a mount, {programs} programs and {erases} erases a session");
     assert!(found[1] <= found[0] + found[0] / 4, "{found:?}");
 }
