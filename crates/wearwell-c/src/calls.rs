@@ -118,8 +118,8 @@ pub unsafe extern "C" fn ww_mount(
 }
 
 /// Mounts a disk that `ww_format_paged` made with the same number of pages, also after power cuts. After a cut the
-/// cache must have as many entries as before, or more. `clean` of the report is always false. Everything else is as for
-/// `ww_mount`.
+/// cache must have as many entries as before, or more. `clean` of the report is true only behind an unmount that left a
+/// checkpoint: the first thousand do. Everything else is as for `ww_mount`.
 ///
 /// # Safety
 /// As for `ww_mount`.
