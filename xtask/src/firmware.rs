@@ -1,5 +1,6 @@
 //! The C library on a Cortex-M4. Debian's Rust builds it with its own build of the core library. The example runs in
-//! QEMU on an emulated SPI NAND with power cuts. Prints sizes and the example's measurements.
+//! QEMU on emulated SPI NAND with power cuts, with either map. Prints sizes and the example's measurements. The example
+//! fails where stack or arena are more than their bound.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,8 +28,11 @@ const FOLDER: &str = "crates/wearwell-c";
 /// The build folder, below `target`.
 const BUILT: &str = "firmware";
 
-/// The example takes some seconds. It is ended after this time.
+/// The example takes a minute. It is ended after this time.
 const MOST_SECONDS: &str = "600";
+
+/// The example's last line, if nothing was lost.
+const SUCCESS: &str = "both disks kept all that was synced";
 
 const RUST_TARGET: &str = "thumbv7em-none-eabi";
 
@@ -131,10 +135,37 @@ fn link(
     Ok(program)
 }
 
-/// Runs a program on the emulated board. With `icount` an instruction takes a nanosecond, on every machine.
+/// Runs the example on the emulated board. With `icount` an instruction takes a nanosecond, on every machine.
 fn emulate(firmware: &Path) -> Result<(), TaskError> {
     let mut qemu = Command::new("timeout");
     qemu.args([MOST_SECONDS, "qemu-system-arm", "-machine", "mps2-an386", "-nographic", "-icount", "shift=0"]);
     qemu.args(["-semihosting-config", "enable=on,target=native", "-kernel"]).arg(firmware);
-    process::run(qemu.stdin(std::process::Stdio::null()))
+    let output = process::capture(qemu.stdin(std::process::Stdio::null()))?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    print!("{said}");
+    if !output.status.success() {
+        return Err(TaskError::Failed { command: process::shown(&qemu), status: output.status });
+    }
+    succeeded(&said)
+}
+
+/// An error unless the example ran to its end. QEMU's exit code alone says only that nothing in it has failed.
+fn succeeded(said: &str) -> Result<(), TaskError> {
+    match said.lines().last() {
+        Some(SUCCESS) => Ok(()),
+        last => Err(TaskError::Found(format!("the example ended with {last:?} and not with `{SUCCESS}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_example_that_stops_in_between_has_failed() {
+        assert!(succeeded("power cuts: 50\nboth disks kept all that was synced\n").is_ok());
+        assert!(succeeded("power cuts: 50\n").is_err());
+        assert!(succeeded("").is_err());
+    }
 }

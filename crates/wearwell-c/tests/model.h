@@ -4,7 +4,7 @@
 
 #include "chip.h"
 
-enum { MODEL_PAGES = 4096, MODEL_PAGE_BYTES = 4096 };
+enum { MODEL_PAGES = 8192, MODEL_PAGE_BYTES = 4096 };
 
 typedef struct model {
     uint32_t pages;

@@ -5,13 +5,13 @@
 enum { ERASED, GOOD, TORN };
 enum { UNCORRECTABLE = 0x20, NO_STATUS = 0xFF };
 
-void emulated_nand_make(emulated_nand *nand, void *cells, uint32_t (*draw)(uint32_t bound))
+void emulated_nand_make(emulated_nand *nand, void *cells, uint32_t blocks, uint32_t (*draw)(uint32_t bound))
 {
     memset(nand, 0, sizeof *nand);
     nand->cells = cells;
     nand->draw = draw;
     nand->has_power = true;
-    memset(cells, 0xFF, sizeof *nand->cells * NAND_BLOCKS * NAND_PAGES_PER_BLOCK);
+    memset(cells, 0xFF, sizeof *nand->cells * blocks * NAND_PAGES_PER_BLOCK);
 }
 
 /* Counts a program or an erase. True if the power fails in it. */

@@ -4,11 +4,11 @@
 
 #include "wearwell.h"
 
-enum { NAND_PAGE = 2048, NAND_SPARE = 64, NAND_PAGES_PER_BLOCK = 64, NAND_BLOCKS = 64 };
+enum { NAND_PAGE = 2048, NAND_SPARE = 64, NAND_PAGES_PER_BLOCK = 64, NAND_MOST_BLOCKS = 124 };
 
 typedef struct emulated_nand {
     uint8_t (*cells)[NAND_PAGE + NAND_SPARE];
-    uint8_t states[NAND_BLOCKS * NAND_PAGES_PER_BLOCK];
+    uint8_t states[NAND_MOST_BLOCKS * NAND_PAGES_PER_BLOCK];
     uint8_t buffer[NAND_PAGE + NAND_SPARE];
     uint8_t status;
     bool is_enabled;
@@ -19,8 +19,8 @@ typedef struct emulated_nand {
     bool was_misused;     /* a page was programmed twice, or a command was not understood */
 } emulated_nand;
 
-/* An erased chip over memory for its cells. */
-void emulated_nand_make(emulated_nand *nand, void *cells, uint32_t (*draw)(uint32_t bound));
+/* An erased chip of so many blocks over memory for its cells. */
+void emulated_nand_make(emulated_nand *nand, void *cells, uint32_t blocks, uint32_t (*draw)(uint32_t bound));
 
 /* What is on the bus while the chip is selected. */
 void emulated_nand_transfer(void *board, const uint8_t *send, size_t sent, const uint8_t *more, size_t more_sent,
