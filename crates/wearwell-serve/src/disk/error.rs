@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use thiserror::Error;
-use wearwell::FtlError;
 use wearwell::page::MountError;
+use wearwell::{FtlError, Placement};
 use wearwell_emu::SetupError;
 use wearwell_flash::ErrorKind;
 use wearwell_mtd::{MtdError, OpenError};
@@ -67,6 +67,17 @@ pub enum DiskError {
     /// Reclaim unit handles need the placement policy for handles.
     #[error("--fdp: needs --ftl page, and placement by handle, which it chooses itself: leave --where out")]
     NoHandles,
+    /// The disk's reclaim unit handles need their placement policy as long as there is the disk.
+    #[error(
+        "--where {asked}: this disk has reclaim unit handles, which need {needed}; leave --where out, or make a \
+         disk without --fdp"
+    )]
+    PlacedByHandle {
+        /// The placement asked for.
+        asked: Placement,
+        /// That of the handles.
+        needed: Placement,
+    },
     /// The bytes lie outside the disk.
     #[error("{bytes} bytes at {offset} lie beyond the disk's {capacity}")]
     OutOfRange {
@@ -178,6 +189,7 @@ impl DiskError {
             | Self::TooLarge { .. }
             | Self::Empty
             | Self::NoHandles
+            | Self::PlacedByHandle { .. }
             | Self::OutOfRange { .. }
             | Self::Policies(_) => true,
             Self::NotRecordable | Self::NotNew | Self::NoImage => true,

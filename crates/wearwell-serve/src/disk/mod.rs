@@ -470,8 +470,14 @@ impl Disk {
     /// Changes the policies, until the disk is opened again.
     ///
     /// # Errors
-    /// `Policies` if the engine has none, or if these do not fit. Nothing has then changed.
+    /// `Policies` if the engine has none, or if these do not fit; `PlacedByHandle` if another placement would come to
+    /// reclaim unit handles. Nothing has then changed.
     pub fn set_policies(&mut self, policies: Policies) -> Result<(), DiskError> {
+        // A handle is known by its class. Under another placement its status, its updates and its events would be those
+        // of other data, and what is written meanwhile would stay in the classes of other handles.
+        if let Some(needed) = self.fdp.map(FdpSpec::place).filter(|needed| *needed != policies.place) {
+            return Err(DiskError::PlacedByHandle { asked: policies.place, needed });
+        }
         Ok(self.engine.set_policies(policies)?)
     }
 

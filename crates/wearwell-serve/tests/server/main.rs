@@ -12,6 +12,7 @@ mod http;
 mod model;
 mod nvme;
 mod placement;
+mod policies;
 mod recorded;
 mod running;
 mod status;

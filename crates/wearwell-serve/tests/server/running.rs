@@ -49,6 +49,8 @@ impl Ends {
 
 pub(crate) struct Running {
     pub(crate) socket: PathBuf,
+    /// The control socket.
+    pub(crate) control: PathBuf,
     pub(crate) nvme: SocketAddr,
     pub(crate) engine: Arc<Engine>,
     pub(crate) bytes: u64,
@@ -75,15 +77,16 @@ impl Running {
 
     fn of(mut server: Server, bytes: u64) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("sock");
+        let (socket, control) = (folder.path().join("sock"), folder.path().join("ctl"));
         server.listen(&Endpoint::Unix(socket.clone())).unwrap();
+        server.listen_control(&control).unwrap();
         let loopback = SocketAddr::from(([127, 0, 0, 1], 0));
         let nvme = server.listen_nvme(loopback, Some(NQN.to_owned()), 7).unwrap().address;
         let (engine, stopper) = (server.engine(), server.stopper());
         let ends = Ends::default();
         let heard = ends.clone();
         let thread = std::thread::spawn(move || server.serve(&move |notice: &Notice<'_>| heard.hear(notice)));
-        Self { socket, nvme, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
+        Self { socket, control, nvme, engine, bytes, stopper, ends, thread: Some(thread), _folder: folder }
     }
 
     pub(crate) fn memory(config: &DiskConfig) -> Self {
