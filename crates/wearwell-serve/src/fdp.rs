@@ -3,7 +3,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use wearwell::Placement;
+use wearwell::place::ClassCount;
+use wearwell::{Class, Placement};
 
 /// How long data of different handles is kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,14 +13,38 @@ pub enum Isolation {
     Initially,
     /// As long as it is valid.
     Persistently,
+    /// As long as it is valid. What the host writes to a handle is also kept apart from what cleaning has moved of it.
+    PersistentlyApart,
+}
+
+impl Isolation {
+    const ALL: [Self; 3] = [Self::Initially, Self::Persistently, Self::PersistentlyApart];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Initially => "initially",
+            Self::Persistently => "persistently",
+            Self::PersistentlyApart => "persistently-apart",
+        }
+    }
+
+    /// True if cleaning keeps handles apart, too: the kind of isolation that hosts are told of.
+    pub fn is_persistent(self) -> bool {
+        self != Self::Initially
+    }
+
+    /// The most handles that a disk can have.
+    pub fn most_handles(self) -> u16 {
+        if self == Self::PersistentlyApart { Placement::HANDLES_APART } else { Placement::HANDLES }
+    }
 }
 
 /// Reclaim unit handles of a disk, in the text form of the command line and the image: `8` or `8:initially`,
-/// `8:persistently`.
+/// `8:persistently`, `7:persistently-apart`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FdpSpec {
-    /// Their number: 1 to [`Placement::HANDLES`].
+    /// Their number: 1 to [`Isolation::most_handles`].
     pub handles: u16,
     /// Their isolation.
     pub isolation: Isolation,
@@ -28,8 +53,10 @@ pub struct FdpSpec {
 /// What is wrong with a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not reclaim unit handles: a number from 1 to {}, and perhaps ':initially' or ':persistently'",
-    Placement::HANDLES
+    "not reclaim unit handles: a number from 1 to {}, and perhaps ':initially' or ':persistently', or one from 1 to {} \
+     and ':persistently-apart'",
+    Placement::HANDLES,
+    Placement::HANDLES_APART
 )]
 pub struct FdpError;
 
@@ -39,7 +66,22 @@ impl FdpSpec {
         match self.isolation {
             Isolation::Initially => Placement::ByHandleShared,
             Isolation::Persistently => Placement::ByHandle,
+            Isolation::PersistentlyApart => {
+                // No text has a number that is none of classes, too.
+                let handles = ClassCount::new(u32::from(self.handles)).unwrap_or(ClassCount::ONE);
+                Placement::ByHandleApart { handles }
+            }
         }
+    }
+
+    /// The class of what the host writes to a handle, if there is such a handle.
+    pub(crate) fn class_of(self, handle: u16) -> Option<Class> {
+        self.place().class_of_handle(handle).filter(|_| handle < self.handles)
+    }
+
+    /// The handle that the pages of a class were written to; none if they are of several, or of none.
+    pub(crate) fn handle_of(self, class: Class) -> Option<u16> {
+        self.place().handle_of_class(class).filter(|&handle| handle < self.handles)
     }
 
     /// Reads a text.
@@ -47,21 +89,16 @@ impl FdpSpec {
     /// # Errors
     /// If it is none.
     pub fn parse(text: &str) -> Result<Self, FdpError> {
-        let (handles, isolation) = match text.split_once(':') {
-            None => (text, Isolation::Initially),
-            Some((handles, "initially")) => (handles, Isolation::Initially),
-            Some((handles, "persistently")) => (handles, Isolation::Persistently),
-            Some(_) => return Err(FdpError),
-        };
+        let (handles, name) = text.split_once(':').unwrap_or((text, Isolation::Initially.name()));
+        let isolation = Isolation::ALL.into_iter().find(|isolation| isolation.name() == name).ok_or(FdpError)?;
         let handles = handles.parse().map_err(|_| FdpError)?;
-        if (1..=Placement::HANDLES).contains(&handles) { Ok(Self { handles, isolation }) } else { Err(FdpError) }
+        if (1..=isolation.most_handles()).contains(&handles) { Ok(Self { handles, isolation }) } else { Err(FdpError) }
     }
 }
 
 impl fmt::Display for FdpSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let isolation = if self.isolation == Isolation::Initially { "initially" } else { "persistently" };
-        write!(f, "{}:{isolation}", self.handles)
+        write!(f, "{}:{}", self.handles, self.isolation.name())
     }
 }
 
@@ -85,11 +122,11 @@ mod tests {
 
     #[test]
     fn texts_come_back_as_they_were() {
-        for text in ["1:initially", "14:persistently"] {
+        for text in ["1:initially", "14:persistently", "7:persistently-apart"] {
             assert_eq!(FdpSpec::parse(text).map(|spec| spec.to_string()), Ok(text.to_owned()));
         }
         assert_eq!(FdpSpec::parse("8"), Ok(FdpSpec { handles: 8, isolation: Isolation::Initially }));
-        for wrong in ["", "0", "15", "8:", "8:for-ever", "-1", "many"] {
+        for wrong in ["", "0", "15", "8:", "8:for-ever", "-1", "many", "8:persistently-apart"] {
             assert_eq!(FdpSpec::parse(wrong), Err(FdpError), "{wrong}");
         }
     }

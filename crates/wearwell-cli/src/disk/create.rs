@@ -25,8 +25,8 @@ pub(crate) struct CreateCommand {
     #[arg(long, value_name = "SIZE", value_parser = size, conflicts_with_all = ["chip", "logical"])]
     size: Option<u64>,
     /// Reclaim unit handles for NVMe's Flexible Data Placement: how many, and whether their data stays apart when it is
-    /// cleaned
-    #[arg(long, value_name = "RUHS[:initially|persistently]", value_parser = FdpSpec::parse)]
+    /// cleaned; with `persistently-apart` also what is written from what was moved, for 7 handles at most
+    #[arg(long, value_name = "RUHS[:initially|persistently|persistently-apart]", value_parser = FdpSpec::parse)]
     fdp: Option<FdpSpec>,
     #[command(flatten)]
     engine: EngineArgs,

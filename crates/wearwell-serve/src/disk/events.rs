@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
-use wearwell::Probe;
+use wearwell::{Class, Probe};
 
 use super::handles::{HandleDeed, HandleLog};
+use crate::fdp::FdpSpec;
 
 /// Events that are kept.
 pub const KEPT_EVENTS: usize = 256;
@@ -60,12 +61,19 @@ pub(super) struct Events(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     now_us: AtomicU64,
+    /// The handles, whose classes the engine tells of.
+    fdp: Option<FdpSpec>,
     /// At most [`KEPT_EVENTS`], with numbers without gaps.
     last: Mutex<VecDeque<Event>>,
     handles: Mutex<HandleLog>,
 }
 
 impl Events {
+    /// Of a disk with these handles.
+    pub(super) fn of(fdp: Option<FdpSpec>) -> Self {
+        Self(Arc::new(Shared { fdp, ..Shared::default() }))
+    }
+
     pub(super) fn set_time_us(&self, now_us: u64) {
         self.0.now_us.store(now_us, Ordering::Relaxed);
     }
@@ -122,11 +130,17 @@ impl Probe for Events {
     }
 
     fn moved(&mut self, segment: u32, class: u8, pages: u32, page: u32) {
-        self.handles().moved(self.now_us(), segment, class, pages, page);
+        if let Some(handle) = self.0.fdp.and_then(|fdp| fdp.handle_of(Class(class))) {
+            self.handles().moved(self.now_us(), segment, handle, pages, page);
+        }
     }
 
     fn turned(&mut self, class: u8) {
-        self.note_handle(u16::from(class), HandleDeed::Turned);
+        // Hosts know the segment that their writes go to. One that only copies went to is none of theirs.
+        let written = |fdp: FdpSpec| fdp.handle_of(Class(class)).filter(|&to| fdp.class_of(to) == Some(Class(class)));
+        if let Some(handle) = self.0.fdp.and_then(written) {
+            self.note_handle(handle, HandleDeed::Turned);
+        }
     }
 
     fn migrated(&mut self, logical_block: u32, copied_pages: u32, _: u32) {

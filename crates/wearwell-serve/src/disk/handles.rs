@@ -103,7 +103,7 @@ impl Watched {
     }
 }
 
-/// The log. The class of a handle has its number.
+/// The log.
 ///
 /// What is moved out of one segment is one event. It is added when the segment is erased, when the next one is begun,
 /// or when somebody reads the log.
@@ -145,9 +145,7 @@ impl HandleLog {
         }
     }
 
-    pub(super) fn moved(&mut self, time_us: u64, segment: u32, class: u8, pages: u32, page: u32) {
-        // Classes without a handle are not watched, so they end here.
-        let handle = u16::from(class);
+    pub(super) fn moved(&mut self, time_us: u64, segment: u32, handle: u16, pages: u32, page: u32) {
         if !self.watched(handle).has(Watched::MOVED) {
             return;
         }
@@ -163,7 +161,7 @@ impl HandleLog {
         }
     }
 
-    /// What is logged of a handle; nothing of a class that is none.
+    /// What is logged of a handle; nothing of one that there is not.
     pub(super) fn watched(&self, handle: u16) -> Watched {
         self.watched.get(usize::from(handle)).copied().unwrap_or_default()
     }

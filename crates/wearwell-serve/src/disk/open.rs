@@ -70,7 +70,7 @@ impl Disk {
         let own = file.file().try_clone().map_err(io_error)?;
         let file = file.with_chip_at(header.chip_at);
         let kept = file.try_clone().map_err(io_error)?;
-        let events = Events::default();
+        let events = Events::of(header.fdp);
         let begun = put_on_chip(&plan, Place::New(file), faults, Begin::Format, &events)?;
         let mut disk = Self::new(plan, header.fdp, Some(path), begun, events);
         disk.file = Some(kept);
@@ -88,7 +88,7 @@ impl Disk {
     /// Errors of the configuration; `Setup` if there is too little memory.
     pub fn memory(config: &DiskConfig) -> Result<Self, DiskError> {
         let plan = config.plan()?;
-        let events = Events::default();
+        let events = Events::of(config.fdp);
         let begun = put_on_chip(&plan, Place::Memory, config.faults.clone(), Begin::Format, &events)?;
         Ok(Self::new(plan, config.fdp, None, begun, events))
     }
@@ -140,7 +140,7 @@ impl Disk {
         let file = file.with_chip_at(header.chip_at);
         let kept = holds.then(|| file.try_clone()).transpose().map_err(io_error)?;
         let (life, handles) = open_life(&file, &header, holds).map_err(io_error)?;
-        let events = Events::default();
+        let events = Events::of(header.fdp);
         // Before the mount, which may move pages of the handles.
         (0..).zip(handles.watched).for_each(|(handle, watched)| events.handles().watch(handle, watched));
         let begun = put_on_chip(&plan, Place::Existing(file), Faults::default(), Begin::Mount, &events)?;

@@ -1,7 +1,9 @@
 //! The reclaim unit handles of a disk: their segments, and what hosts watch of them.
 
+use wearwell::Class;
+
 use super::handles::{HandleDeed, HandleEvent, Watched};
-use super::{Disk, DiskError, SegmentState, record};
+use super::{Disk, DiskError, SegmentState};
 use crate::fdp::FdpSpec;
 
 impl Disk {
@@ -15,9 +17,14 @@ impl Disk {
         self.life.is_kept()
     }
 
+    /// The class of what the host writes to a handle, if there is such a handle.
+    fn class_of(&self, handle: u16) -> Option<Class> {
+        self.fdp?.class_of(handle)
+    }
+
     /// Bytes that still fit into the segment of a handle's writes; none if the next write opens a segment.
     pub fn handle_room(&self, handle: u16) -> Option<u64> {
-        let pages = self.engine.room_of(record::class_of(handle))?;
+        let pages = self.engine.room_of(self.class_of(handle)?.0)?;
         Some(u64::from(pages) * u64::from(self.page_bytes))
     }
 
@@ -37,9 +44,10 @@ impl Disk {
     /// The open segments of handles.
     pub(super) fn handle_segments(&self) -> Vec<Option<u32>> {
         let rows = self.engine.segment_rows();
-        let open_of = |class| rows.iter().find(|row| row.class == Some(class) && row.state == SegmentState::Open);
+        let open_of =
+            |class: Class| rows.iter().find(|row| row.class == Some(class.0) && row.state == SegmentState::Open);
         let handles = 0..self.fdp.map_or(0, |fdp| fdp.handles);
-        handles.map(|handle| open_of(record::class_of(handle)).map(|row| row.segment)).collect()
+        handles.map(|handle| self.class_of(handle).and_then(open_of).map(|row| row.segment)).collect()
     }
 
     /// Sends the next write of a handle to an empty segment.
@@ -50,7 +58,9 @@ impl Disk {
         self.check_changeable()?;
         // Asked before the segment is ended. To end one that is full, or empty, is no event.
         let was_begun = self.has_begun(handle);
-        self.engine_end_segment(handle);
+        if let Some(class) = self.class_of(handle) {
+            self.engine_end_segment(handle, class);
+        }
         if was_begun {
             self.events.note_handle(handle, HandleDeed::Unfilled);
         }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use wearwell::{FtlError, Placement, SECTOR_BYTES, Sectors, WriteHint};
+use wearwell::{Class, FtlError, SECTOR_BYTES, Sectors, WriteHint};
 use wearwell_sim::engine::AwareMode;
 use wearwell_sim::trace;
 use wearwell_sim::{Op, Request};
@@ -61,12 +61,6 @@ impl Recorder {
         }
         self.failed.clone().map_or(Ok(self.rows), |error| Err(DiskError::Recording(error)))
     }
-}
-
-/// The class of a reclaim unit handle, which has the handle's number.
-pub(super) fn class_of(handle: u16) -> u8 {
-    // A number that is no handle's becomes the first class that is none's.
-    handle.min(Placement::HANDLES) as u8
 }
 
 impl Disk {
@@ -169,9 +163,11 @@ impl Disk {
         self.noted(cleaned)
     }
 
-    pub(super) fn engine_end_segment(&mut self, handle: u16) {
+    /// Ends the open segment of a handle's class.
+    pub(super) fn engine_end_segment(&mut self, handle: u16, class: Class) {
+        // A replay knows the class by the handle, and by the placement that it runs under.
         self.records(Op::EndSegment, Sectors { start: 0, count: 0 }, handle);
-        self.engine.end_segment_of(class_of(handle));
+        self.engine.end_segment_of(class.0);
     }
 
     pub(super) fn engine_shutdown(&mut self) -> Result<(), DiskError> {

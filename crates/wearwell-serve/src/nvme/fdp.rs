@@ -10,7 +10,7 @@ use super::medium::{Health, Medium};
 use super::status::Status;
 use super::subsystem::Subsystem;
 use crate::disk::{HandleDeed, HandleEvent, Watched};
-use crate::fdp::{FdpSpec, Isolation};
+use crate::fdp::FdpSpec;
 
 /// The one endurance group.
 pub(super) const ENDURANCE_GROUP: u16 = 1;
@@ -180,7 +180,7 @@ impl Placement {
     /// The types of events that can be enabled. Only data that is isolated at first counts as reallocated when it is
     /// moved. A disk that does not keep what is enabled cannot log its own restart.
     fn event_types(&self) -> impl Iterator<Item = (u8, Watched)> {
-        let is_isolated = self.spec.isolation == Isolation::Persistently;
+        let is_isolated = self.spec.isolation.is_persistent();
         EVENT_TYPES.into_iter().filter(move |(kind, _)| match *kind {
             event::REALLOCATED => !is_isolated,
             event::MODIFIED_BY_RESET => self.keeps_events,
@@ -230,7 +230,7 @@ impl Placement {
         data.namespaces = 1.into();
         data.unit_bytes = subsystem.segment_bytes.into();
         // The types of reclaim unit handles: initially isolated, and persistently isolated.
-        let kind = if isolation == Isolation::Initially { 1 } else { 2 };
+        let kind = if isolation.is_persistent() { 2 } else { 1 };
         let mut log = data.as_bytes().to_vec();
         (0..handles).for_each(|_| log.extend([kind, 0, 0, 0]));
         log.resize(log_bytes, 0);

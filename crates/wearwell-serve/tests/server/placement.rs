@@ -1,6 +1,6 @@
 //! Flexible Data Placement over NVMe/TCP.
 
-use wearwell::Rng;
+use wearwell::{CleaningTrigger, Placement, Rng};
 use wearwell_serve::disk::{Disk, DiskConfig, HandleDeed, SegmentRow, SegmentState, Watched};
 use wearwell_serve::fdp::FdpSpec;
 use wearwell_serve::server::ServerConfig;
@@ -114,7 +114,7 @@ fn a_disk_without_handles_has_no_placement() {
 
 #[test]
 fn the_configuration_is_that_of_the_disk() {
-    for (text, kind) in [("3:initially", 1), ("3:persistently", 2)] {
+    for (text, kind) in [("3:initially", 1), ("3:persistently", 2), ("3:persistently-apart", 2)] {
         let running = Running::memory(&config(text));
         let (mut admin, _io) = host(&running);
         let controller = admin.run(Command { opcode: 6, namespace: 0, words: [1, 0, 0, 0, 0, 0] }, &[], 4096).unwrap();
@@ -139,7 +139,11 @@ fn the_configuration_is_that_of_the_disk() {
 
 #[test]
 fn a_handle_has_a_reclaim_unit_of_its_own_until_it_is_full_or_updated() {
-    let running = Running::memory(&config("3:persistently"));
+    ["3:persistently", "3:persistently-apart"].into_iter().for_each(has_units_of_its_own);
+}
+
+fn has_units_of_its_own(fdp: &str) {
+    let running = Running::memory(&config(fdp));
     let (mut admin, mut io) = host(&running);
     let whole = running.engine.segment_bytes() / BLOCK;
     assert_eq!(blocks_left(&mut io), [whole; 3]);
@@ -245,10 +249,15 @@ fn statistics_are_of_the_whole_life_whatever_ended_a_server() {
 #[test]
 fn a_restart_is_an_event_of_each_handle_whose_unit_was_partly_written() {
     let folder = tempfile::tempdir().unwrap();
-    for is_killed in [false, true] {
-        let path = folder.path().join(format!("killed-{is_killed}.ww"));
+    for (text, is_killed) in [
+        ("5:persistently", false),
+        ("5:persistently", true),
+        ("5:persistently-apart", false),
+        ("5:persistently-apart", true),
+    ] {
+        let path = folder.path().join(format!("{text}-{is_killed}.ww"));
         let killed = folder.path().join("copy.ww");
-        drop(Disk::create(&path, &config("5:persistently")).unwrap());
+        drop(Disk::create(&path, &config(text)).unwrap());
         let running = only_asked(Disk::open(&path).unwrap().0);
         let (mut admin, mut io) = host(&running);
         let whole = (running.engine.segment_bytes() / BLOCK) as u32;
@@ -285,7 +294,11 @@ fn a_restart_is_an_event_of_each_handle_whose_unit_was_partly_written() {
 
 #[test]
 fn events_have_the_types_that_the_isolation_knows() {
-    for (text, types) in [("2:initially", &[0, 3, 0x80, 0x81][..]), ("2:persistently", &[0, 3, 0x81])] {
+    let of_initially = [0, 3, 0x80, 0x81].as_slice();
+    let of_others = [0, 3, 0x81].as_slice();
+    for (text, types) in
+        [("2:initially", of_initially), ("2:persistently", of_others), ("2:persistently-apart", of_others)]
+    {
         let running = without_idle_work(text);
         let (mut admin, _io) = host(&running);
         enable(&mut admin, 1, &[3, 0x81]);
@@ -336,10 +349,10 @@ fn what_is_moved_is_reallocated_page_for_page() {
     assert!(most > 60, "{most} pages show little");
 }
 
-/// The open segment of each handle.
-fn open_segments(running: &Running, handles: u8) -> Vec<Option<u32>> {
+/// The open segment of each handle, each of which has so many classes.
+fn open_segments(running: &Running, handles: u8, classes: u8) -> Vec<Option<u32>> {
     let rows = running.engine.access().unwrap().disk().segments();
-    let is_of = |row: &SegmentRow, handle| row.class == Some(handle) && row.state == SegmentState::Open;
+    let is_of = |row: &SegmentRow, handle| row.class == Some(handle * classes) && row.state == SegmentState::Open;
     let open_of = |handle| rows.iter().find(|row| is_of(row, handle)).map(|row| row.segment);
     (0..handles).map(open_of).collect()
 }
@@ -356,9 +369,9 @@ fn a_handle_that_its_host_did_not_turn_is_an_event_and_no_other_is() {
     while logged < 40 {
         let page = rng.below(pages);
         let written = page * 3 / pages;
-        let before = open_segments(&running, 3);
+        let before = open_segments(&running, 3, 1);
         write(&mut io, page * PAGE, PAGE, Some(written));
-        let after = open_segments(&running, 3);
+        let after = open_segments(&running, 3, 1);
         let events = events(&mut admin, 0);
         for handle in (0..3).filter(|handle| *handle != written) {
             let turned = events[logged..].iter().filter(|event| event.identifier == u64::from(handle)).count();
@@ -372,10 +385,44 @@ fn a_handle_that_its_host_did_not_turn_is_an_event_and_no_other_is() {
     assert!(of_others > 10, "{of_others} of {logged} were of handles that nobody wrote to");
 }
 
+/// A disk on which free segments do not run short, so that each page finds a segment of its own class.
+fn with_free_segments(fdp: &str) -> Running {
+    let mut config = config(fdp);
+    config.engine.when = CleaningTrigger::parse("watermark:8:9");
+    only_asked(Disk::memory(&config).unwrap())
+}
+
+#[test]
+fn copies_that_lie_apart_leave_the_units_alone_that_hosts_write_to() {
+    let running = with_free_segments("3:persistently-apart");
+    let (mut admin, mut io) = host(&running);
+    (0..3).for_each(|handle| enable(&mut admin, handle, &[0x81]));
+    let pages = (running.bytes / BLOCK) as u32 / PAGE;
+    (0..pages).for_each(|page| write(&mut io, page * PAGE, PAGE, Some(page * 3 / pages)));
+    let mut rng = Rng::new(0x81);
+    for _ in 0..3000 {
+        let page = rng.below(pages);
+        let written = page * 3 / pages;
+        let before = (open_segments(&running, 3, 2), blocks_left(&mut io));
+        write(&mut io, page * PAGE, PAGE, Some(written));
+        let after = (open_segments(&running, 3, 2), blocks_left(&mut io));
+        for handle in (0..3).filter(|handle| *handle != written as usize) {
+            assert_eq!((after.0[handle], after.1[handle]), (before.0[handle], before.1[handle]), "handle {handle}");
+        }
+        // A unit that is full is followed by an empty one.
+        let whole = running.engine.segment_bytes() / BLOCK;
+        let left = before.1[written as usize] - u64::from(PAGE);
+        assert_eq!(after.1[written as usize], if left == 0 { whole } else { left }, "only the host fills it");
+    }
+    let counted = running.engine.access().unwrap().disk().counters();
+    assert!(counted.copied_pages > 1000 && counted.urgent_pages == 0, "{counted:?}");
+    assert!(events(&mut admin, 0).is_empty(), "no handle has left a unit that its host had not filled");
+}
+
 #[test]
 fn a_mount_while_the_disk_is_served_takes_segments_from_their_handles() {
     let folder = tempfile::tempdir().unwrap();
-    for text in ["4:initially", "4:persistently"] {
+    for text in ["4:initially", "4:persistently", "4:persistently-apart"] {
         let path = folder.path().join(text);
         drop(Disk::create(&path, &config(text)).unwrap());
         let (mut disk, _) = Disk::open(&path).unwrap();
@@ -423,11 +470,34 @@ fn used_classes(fdp: &str) -> Vec<u8> {
 fn persistently_isolated_handles_never_share_a_segment() {
     assert_eq!(used_classes("4:persistently"), [0, 1, 2, 3], "nothing is in a segment of no handle");
     assert_eq!(used_classes("4:initially"), [0, 1, 2, 3, 14], "copies of all share theirs");
+    assert_eq!(used_classes("4:persistently-apart"), [0, 1, 2, 3, 4, 5, 6, 7], "writes and copies of each");
+}
+
+#[test]
+fn all_that_a_persistently_isolated_handle_wrote_lies_in_its_classes() {
+    for (text, classes) in [("4:persistently", 1), ("4:persistently-apart", 2)] {
+        let running = with_free_segments(text);
+        use_handles(&running, 0x150);
+        let (page_bytes, quarter_bytes) = (u64::from(PAGE) * BLOCK, running.bytes / 4);
+        let mut access = running.engine.access().unwrap();
+        let disk = access.disk_mut();
+        for handle in 0..4 {
+            let is_of = |row: &SegmentRow| row.class.is_some_and(|class| class / classes == handle);
+            let kept: u64 = disk.segments().iter().filter(|row| is_of(row)).map(|row| u64::from(row.valid_pages)).sum();
+            // Each handle wrote to its own quarter.
+            let pages =
+                (0..quarter_bytes / page_bytes).map(|page| u64::from(handle) * quarter_bytes + page * page_bytes);
+            let written = pages.filter(|&at| disk.extent(at, page_bytes).allocated).count();
+            assert_eq!(kept, written as u64, "{text}: handle {handle}");
+        }
+        let counted = disk.counters();
+        assert!(counted.copied_pages > 1000 && counted.urgent_pages == 0, "{text}: {counted:?}");
+    }
 }
 
 #[test]
 fn a_recorded_session_replays_with_its_placement() {
-    for text in ["4:initially", "4:persistently"] {
+    for text in ["4:initially", "4:persistently", "4:persistently-apart"] {
         let config = config(text);
         let recording = Recording::default();
         let mut disk = Disk::memory(&config).unwrap();
@@ -439,18 +509,28 @@ fn a_recorded_session_replays_with_its_placement() {
         ended.unwrap();
         let recording = recording.text();
         assert!(recording.windows(3).any(|row| row == b",E,"), "some segment was ended");
-        let replayed = replayed(&config, &recording);
-        assert_eq!(same(&served), same(&replayed), "{text}");
+        assert_eq!(same(&served), same(&replayed(&config, &recording)), "{text}");
+        // Where handles are not kept apart, no segment is that of one, and its end is none.
+        let mut mixed = DiskConfig { fdp: None, ..config };
+        mixed.engine.place = Placement::SeparateGc;
+        let rows = recording.split_inclusive(|&byte| byte == b'\n');
+        let without: Vec<u8> =
+            rows.filter(|row| !row.windows(3).any(|part| part == b",E,")).flatten().copied().collect();
+        assert_eq!(same(&replayed(&mixed, &recording)), same(&replayed(&mixed, &without)), "{text}");
     }
 }
 
 #[test]
 fn an_image_keeps_its_handles() {
+    ["5:persistently", "5:persistently-apart"].into_iter().for_each(is_kept_in_an_image);
+}
+
+fn is_kept_in_an_image(fdp: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("disk.ww");
-    drop(Disk::create(&path, &config("5:persistently")).unwrap());
+    drop(Disk::create(&path, &config(fdp)).unwrap());
     let (mut disk, _) = Disk::open(&path).unwrap();
-    assert_eq!(disk.fdp().map(|fdp| fdp.to_string()), Some("5:persistently".to_owned()));
+    assert_eq!(disk.fdp().map(|fdp| fdp.to_string()), Some(fdp.to_owned()));
     disk.write(0, &[1; 4096], 3).unwrap();
     disk.renew_handle(3).unwrap();
     disk.write(8192, &[2; 4096], 3).unwrap();
@@ -461,7 +541,7 @@ fn an_image_keeps_its_handles() {
     let mut data = [0; 12_288];
     disk.read(0, &mut data).unwrap();
     assert!(data[..4096] == [1; 4096] && data[4096..8192] == [0; 4096] && data[8192..] == [2; 4096]);
-    let mut wrong = config("5:persistently");
-    wrong.engine.place = wearwell::Placement::Single;
+    let mut wrong = config(fdp);
+    wrong.engine.place = Placement::Single;
     assert!(Disk::memory(&wrong).is_err(), "handles need their placement");
 }

@@ -18,7 +18,11 @@ fn policy(which: Option<&str>, place: Option<&str>) -> ControlCommand {
 
 #[test]
 fn a_disk_with_handles_keeps_its_placement() {
-    for (text, needed) in [("4:initially", "by-handle-shared"), ("4:persistently", "by-handle")] {
+    for (text, needed) in [
+        ("4:initially", "by-handle-shared"),
+        ("4:persistently", "by-handle"),
+        ("7:persistently-apart", "by-handle-apart:7"),
+    ] {
         let fdp = FdpSpec::parse(text).unwrap();
         let mut config = DiskConfig { fdp: Some(fdp), ..small() };
         config.engine.place = fdp.place();

@@ -115,7 +115,7 @@ fn agrees(config: &DiskConfig, mut disk: Disk, connections: u64, depth: u32, cle
 }
 
 /// What has to be the same: all but times and names. Nobody waited for the chip, so that there are no latencies.
-pub(crate) fn same(report: &Report) -> impl PartialEq + std::fmt::Debug {
+pub(crate) fn same(report: &Report) -> impl PartialEq + std::fmt::Debug + use<> {
     (
         (report.erases, report.copied_pages, report.map_digest.clone()),
         (report.host_pages, report.programmed_pages, report.counters, report.erase_count),

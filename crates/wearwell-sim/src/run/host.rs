@@ -500,9 +500,10 @@ impl<'a, F: AnyEngine + OnChip> Host<'a, F> {
             // The reader of traces refuses a number of pages beyond 32 bits.
             Op::Clean => self.command(0, |host| Ok(host.ftl.clean(request.length_bytes as u32).map(drop)?)),
             Op::EndSegment => {
-                // The class of a handle has the handle's number, so a greater number has no segment.
-                let class = u8::try_from(request.stream).ok().filter(|&class| usize::from(class) < Class::COUNT);
-                if let Some(class) = class {
+                // The first of a stream's classes takes its writes. Where streams are not kept apart, no segment is one
+                // stream's.
+                let mut classes = 0..Class::COUNT as u8;
+                if let Some(class) = classes.find(|&class| self.ftl.streams_of(class).contains(&request.stream)) {
                     self.ftl.end_segment_of(class);
                 }
                 Ok(())

@@ -62,6 +62,16 @@ mod tests {
         let copy = Copied::out_of(Class(5));
         assert_eq!((place.copied(copy), place.class_of_copies()), (Class(5), None));
         assert_eq!(ByHandle::<true>.copied(copy), SHARED);
+        let named = [Placement::ByHandle, Placement::ByHandleShared];
+        for place in named {
+            let classes = [0, 13, 14].map(|handle| place.class_of_handle(handle).map(|class| class.0));
+            assert_eq!(classes, [Some(0), Some(13), None]);
+            assert_eq!(
+                [0, 13, 14, 15].map(|class| place.handle_of_class(Class(class))),
+                [Some(0), Some(13), None, None]
+            );
+        }
+        assert_eq!(Placement::SeparateGc.class_of_handle(1), None, "its second class is that of all copies");
         let mut streams = alloc::vec::Vec::new();
         (12..16).for_each(|class| place.streams_of(Class(class), &mut |stream| streams.push(stream)));
         assert_eq!(streams, [12, 13], "neither copies nor wear leveling have a handle");

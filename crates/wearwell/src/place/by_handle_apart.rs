@@ -10,12 +10,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{ClassCount, ClassPlacement, Copied, HostWrite, Opened, Shape, Wanted};
+use super::{ClassCount, ClassPlacement, Copied, HostWrite, Opened, Placement, Shape, Wanted};
 use crate::addr::{Class, Seg};
 use crate::segments::Segments;
 
-/// One class is for wear leveling, and the others are pairs.
-const MOST_HANDLES: usize = (Class::COUNT - 1) / 2;
+const MOST_HANDLES: usize = Placement::HANDLES_APART as usize;
 
 /// 1 byte a segment.
 #[derive(Debug, Clone)]
@@ -107,6 +106,10 @@ mod tests {
         ByHandleApart::new(SHAPE, ClassCount::new(handles).expect("a count"))
     }
 
+    fn place_by_name(handles: u32) -> Placement {
+        Placement::ByHandleApart { handles: ClassCount::new(handles).expect("a count") }
+    }
+
     #[test]
     fn host_writes_and_copies_of_a_handle_are_apart() {
         let mut place = place(7);
@@ -121,6 +124,12 @@ mod tests {
         let mut streams = Vec::new();
         (0..16).for_each(|class| place.streams_of(Class(class), &mut |stream| streams.push(stream)));
         assert_eq!(streams, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+        let named = place_by_name(7);
+        let classes = [0, 1, 6, 7].map(|handle| named.class_of_handle(handle).map(|class| class.0));
+        assert_eq!(classes, [Some(0), Some(2), Some(12), None], "as the policy itself sorts");
+        let handles = [0, 1, 2, 3, 13, 14, 15].map(|class| named.handle_of_class(Class(class)));
+        assert_eq!(handles, [Some(0), Some(0), Some(1), Some(1), Some(6), None, None]);
+        assert_eq!((place_by_name(3).class_of_handle(3), place_by_name(3).handle_of_class(Class(6))), (None, None));
         assert_eq!(
             [1, 7, 15].map(|handles| ByHandleApart::classes(ClassCount::new(handles).expect("a count"))),
             [2, 14, 14]

@@ -248,8 +248,9 @@ pub trait ClassPlacement: Debug {
         let _ = seg;
         true
     }
-    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. After a mount, and when
-    /// the policy is put in force, a stream is unknown until it writes.
+    /// Passes the streams that write to a class to `told`, if the policy keeps streams apart. If a stream has several
+    /// classes, the first is that of what the host writes. After a mount, and when the policy is put in force, a stream
+    /// is unknown until it writes.
     fn streams_of(&self, class: Class, told: &mut dyn FnMut(u16)) {
         let _ = (class, told);
     }
@@ -341,6 +342,32 @@ impl Placement {
     /// The number of streams with a class in [`ByHandle`](Self::ByHandle): all classes except the one shared by copies
     /// and the one for wear leveling.
     pub const HANDLES: u16 = Class::COUNT as u16 - 2;
+
+    /// The number of streams with two classes in [`ByHandleApart`](Self::ByHandleApart): one class is for wear
+    /// leveling, and the others are pairs.
+    pub const HANDLES_APART: u16 = (Class::COUNT as u16 - 1) / 2;
+
+    /// The classes of each reclaim unit handle, that of the host's writes first, and how many handles have their own.
+    /// Only placements by handle keep handles apart.
+    fn handles(self) -> Option<(u16, u16)> {
+        match self {
+            Self::ByHandle | Self::ByHandleShared => Some((1, Self::HANDLES)),
+            Self::ByHandleApart { .. } => Some((2, self.classes() as u16 / 2)),
+            _ => None,
+        }
+    }
+
+    /// The class of what the host writes to a reclaim unit handle; none if the placement keeps no such handle apart.
+    pub fn class_of_handle(self, handle: u16) -> Option<Class> {
+        let (classes, handles) = self.handles()?;
+        (handle < handles).then(|| Class((handle * classes) as u8))
+    }
+
+    /// The reclaim unit handle that the pages of a class were written to; none if they are of several, or of none.
+    pub fn handle_of_class(self, class: Class) -> Option<u16> {
+        let (classes, handles) = self.handles()?;
+        Some(u16::from(class.0) / classes).filter(|&handle| handle < handles)
+    }
 }
 
 /// A number of classes that a policy may sort into: 1 to [`MOST`](Self::MOST).
