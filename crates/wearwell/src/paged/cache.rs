@@ -45,10 +45,14 @@ impl Form {
     }
 
     fn read(self, bytes: &[u8]) -> Entry {
-        let page = le::get_u32(bytes, 0..self.lpn_bytes);
-        let place = le::get_u32(bytes, self.lpn_bytes..self.bytes());
+        // Each number lies in one of these words, so a search among hundreds of entries need not copy bytes.
+        let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
+            unreachable!("an entry has five bytes or more")
+        };
+        let page = u32::from_le_bytes(first) & u32::MAX >> (u32::BITS as usize - 8 * self.lpn_bytes);
+        let unused = u32::BITS as usize - 8 * self.place_bytes;
+        let (place, all) = (u32::from_le_bytes(last) >> unused, u32::MAX >> unused);
         // The greatest numbers say that there is no place. No page lies there, however wide the numbers are.
-        let all = u32::MAX >> (u32::BITS as usize - 8 * self.place_bytes);
         let at = Ppn(if place >= all - 1 { place | !all } else { place });
         Entry { lpn: Lpn(page & !self.known()), at, is_known: page & self.known() != 0 }
     }
