@@ -303,7 +303,21 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
             is_of_same && merged.newest > copy.seq && merged.tags[offset as usize] == TagRead::Erased
         };
         let mut merges = recovery.scanned.iter().filter(|merged| is_left_out(merged));
-        log.what == Block::Log && merges.any(|merged| self.is_erased_in_part(log, merged))
+        log.what == Block::Log
+            && !self.may_have_moved(lbn, log, recovery)
+            && merges.any(|merged| self.is_erased_in_part(log, merged))
+    }
+
+    /// True if a page of a log block may have been migrated to another one, and have decayed there: the erase of the
+    /// first one begins without any merge then.
+    fn may_have_moved(&self, lbn: Lbn, log: &Scanned, recovery: &Recovery) -> bool {
+        let may_have_it = |other: &Scanned| {
+            let is_log = other.what == Block::Log || other.is_headless();
+            is_log && other.unreadable() > 0 && other.lbns(self.map()).any(|of| of == lbn)
+        };
+        let mut others = recovery.scanned.iter().filter(|other| other.seg != log.seg);
+        // Where no page tells, it has held one alone: of more, one would be left to tell.
+        recovery.unreadable.iter().any(|other| other.unreadable() == 1) || others.any(may_have_it)
     }
 
     /// True if a log block was being erased that a merge has read. Pages are appended to it one after another, and
