@@ -76,7 +76,7 @@ unsafe impl GlobalAlloc for Counting {
         let (start, end) = ARENA.get();
         // SAFETY: the contract of this function.
         unsafe {
-            if (start..end).contains(&given.addr()) {
+            if IS_CALL.get() && (start..end).contains(&given.addr()) {
                 FromArena.dealloc(given, layout);
             } else {
                 System.dealloc(given, layout);

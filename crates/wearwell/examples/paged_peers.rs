@@ -15,7 +15,7 @@ use chip::{Chip, GEOMETRY};
 
 type Error = Box<dyn std::error::Error>;
 
-/// As many as make a disk in 16 KiB: what is measured without another number of entries.
+/// As many as make a disk in 16 KiB on a processor of 32 bits: what is measured without another number of entries.
 const CACHE_ENTRIES: u32 = 279;
 /// 80 % and 90 % of what Dhara offers on this chip.
 const PAGES: [u32; 2] = [38_259, 43_041];

@@ -52,9 +52,8 @@ const POLICIES: [(&str, &str); 6] = [
 const POLICIES_SEGMENTS: [u32; 2] = [1 << 14, 1 << 18];
 const POLICIES_SLOTS: u32 = 64;
 
-/// When segments are cleaned: by default, and so late that each victim is taken in an emergency.
-const WHEN: &str = "watermark:3:4";
-const WHEN_URGENT: &str = "watermark:2:3";
+/// Cleaning begins so late that each victim is taken in an emergency.
+const URGENT: &str = "watermark:2:3";
 
 /// Something that takes host pages.
 trait Contestant {
@@ -128,10 +127,9 @@ fn chip(segments: u32, slots: u32) -> ChipProfile {
 }
 
 /// An engine over `chip`, where a segment is a block.
-fn engine(which: &str, place: &str, when: &str, logical_pages: u32, chip: &ChipProfile) -> Box<Engine> {
+fn engine(which: &str, place: &str, when: CleaningTrigger, logical_pages: u32, chip: &ChipProfile) -> Box<Engine> {
     let which = VictimPolicy::parse(which).expect(which);
     let place = Placement::parse(place).expect(place);
-    let when = CleaningTrigger::parse(when).expect(when);
     let policies = Policies { which, place, when, ..Policies::default() };
     let config = PageConfig { logical_pages, policies, seed: 1, endurance: u32::MAX };
     Box::new(PageFtl::format(PlainLog::with_payload(CountChip::new(chip), 1), (), config).expect("fits"))
@@ -206,10 +204,11 @@ fn measure(bits: u32) {
     let chip = chip(segments, SLOTS as u32);
     let times = ChipProfile::by_name(TIMED_CHIP).expect("a profile").times;
     let timed = ChipProfile { times, ..chip.clone() };
+    let urgent = CleaningTrigger::parse(URGENT).expect(URGENT);
     for (name, when, chip) in [
-        ("engine, greedy", WHEN, &chip),
-        ("the same, emergency", WHEN_URGENT, &chip),
-        ("the same, timed", WHEN, &timed),
+        ("engine, greedy", CleaningTrigger::DEFAULT, &chip),
+        ("the same, emergency", urgent, &chip),
+        ("the same, timed", CleaningTrigger::DEFAULT, &timed),
     ] {
         lanes.push(Lane::new(name, engine("greedy", "single", when, logical_pages, chip), logical_pages));
     }
@@ -238,7 +237,7 @@ fn measure(bits: u32) {
 fn compare_policies(segments: u32) {
     let logical_pages = POLICIES_SLOTS * segments / 9 * 8;
     let lane = |&(which, place): &(&str, &str)| {
-        let engine = engine(which, place, WHEN, logical_pages, &chip(segments, POLICIES_SLOTS));
+        let engine = engine(which, place, CleaningTrigger::DEFAULT, logical_pages, &chip(segments, POLICIES_SLOTS));
         Lane::new(&format!("{which}, {place}"), engine, logical_pages)
     };
     let mut lanes: Vec<Lane> = POLICIES.iter().map(lane).collect();
