@@ -134,7 +134,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// block that one may have completed.
     fn may_be_superseded(&self, lbn: Lbn, recovery: &Recovery) -> bool {
         // Spec B10.
-        let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.lbns(self.map()).next() == Some(lbn);
+        let is_merge = |scanned: &Scanned| scanned.is_merge() && scanned.is_of(lbn, self.map());
         let mut others = recovery.scanned.iter();
         recovery.doubted.contains(&lbn)
             || others.any(|scanned| is_merge(scanned) || self.may_be_completed(scanned, lbn))
@@ -188,7 +188,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn is_newer_merge(&self, merged: &Scanned, lbn: Lbn, recovery: &Recovery) -> bool {
         let is_merge = merged.commit().is_some() || merged.is_merge();
         let is_newer = is_merge && merged.newest > recovery.committed[lbn.index()];
-        is_newer && !merged.what.is_trusted() && merged.lbns(self.map()).next() == Some(lbn)
+        is_newer && !merged.what.is_trusted() && merged.is_of(lbn, self.map())
     }
 
     /// The data blocks beside a block that may be a merge whose commit does not count. If that has decayed, the data
@@ -196,7 +196,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     pub(super) fn beside_merges<'a>(&'a self, recovery: &'a Recovery) -> impl Iterator<Item = &'a Scanned> + 'a {
         recovery.scanned.iter().filter(|data| {
             let Use::Data(lbn) = self.recycler.merger.store.used(data.seg) else { return false };
-            let is_merge = |other: &Scanned| !other.what.is_trusted() && other.lbns(self.map()).next() == Some(lbn);
+            let is_merge = |other: &Scanned| !other.what.is_trusted() && other.is_of(lbn, self.map());
             data.what == Block::Whole || data.what == Block::Holes && recovery.scanned.iter().any(is_merge)
         })
     }
@@ -299,13 +299,14 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn was_discarded(&self, copy: &Found, log: &Scanned, recovery: &Recovery) -> bool {
         let (lbn, offset) = self.map().split(copy.lpn);
         let is_left_out = |merged: &Scanned| {
-            let is_of_same = merged.lacks_commit() && merged.lbns(self.map()).next() == Some(lbn);
+            let is_of_same = merged.lacks_commit() && merged.is_of(lbn, self.map());
             is_of_same && merged.newest > copy.seq && merged.tags[offset as usize] == TagRead::Erased
         };
         let mut merges = recovery.scanned.iter().filter(|merged| is_left_out(merged));
+        // Each page of each log block comes here. What looks at the pages of other blocks is asked last.
         log.what == Block::Log
+            && merges.any(|merged| self.shows_erase(log, merged))
             && !self.may_have_moved(lbn, log, recovery)
-            && merges.any(|merged| self.is_erased_in_part(log, merged))
     }
 
     /// True if a page of a log block may have been migrated to another one, and have decayed there: the erase of the
@@ -313,7 +314,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     fn may_have_moved(&self, lbn: Lbn, log: &Scanned, recovery: &Recovery) -> bool {
         let may_have_it = |other: &Scanned| {
             let is_log = other.what == Block::Log || other.is_headless();
-            is_log && other.unreadable() > 0 && other.lbns(self.map()).any(|of| of == lbn)
+            is_log && other.unreadable() > 0 && other.has_page_of(lbn, self.map())
         };
         let mut others = recovery.scanned.iter().filter(|other| other.seg != log.seg);
         // Where no page tells, it has held one alone: of more, one would be left to tell.
@@ -324,7 +325,7 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// behind a cut to another. So its erase has begun if one reads as erased before one that does not. It also has if
     /// two cannot be read before the group that was programmed last, and of the merge only the commit cannot. Otherwise
     /// the merge may be what is erased, and the two have decayed.
-    fn is_erased_in_part(&self, log: &Scanned, merged: &Scanned) -> bool {
+    fn shows_erase(&self, log: &Scanned, merged: &Scanned) -> bool {
         let end = log.programmed();
         let programmed = &log.tags[..end as usize];
         let before = &programmed[..self.shape().last_group(end) as usize];

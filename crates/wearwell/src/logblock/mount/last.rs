@@ -392,9 +392,8 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     /// True if a data block of a logical block may have been found whose commit cannot be read: a merge, or a log block
     /// that one may have completed.
     fn may_lack_commit(&self, lbn: Lbn, recovery: &Recovery) -> bool {
-        let is_of = |scanned: &Scanned| scanned.lbns(self.map()).next() == Some(lbn);
         let is_data = |scanned: &Scanned| scanned.lacks_commit() || self.may_be_completed(scanned, lbn);
-        recovery.scanned.iter().any(|scanned| is_of(scanned) && is_data(scanned))
+        recovery.scanned.iter().any(|scanned| scanned.is_of(lbn, self.map()) && is_data(scanned))
     }
 
     /// True if a block may be a log block that a merge has completed, and whose commit cannot be read.

@@ -25,11 +25,21 @@ impl Scanned {
         self.tags.iter().filter_map(named).filter(|lbn| lbn.0 < map.blocks())
     }
 
+    /// True if the first logical block that it names is `lbn`. A merge names no other.
+    pub(super) fn is_of(&self, lbn: Lbn, map: &BlockMap) -> bool {
+        self.lbns(map).next() == Some(lbn)
+    }
+
+    /// True if a page of it is of `lbn`.
+    pub(super) fn has_page_of(&self, lbn: Lbn, map: &BlockMap) -> bool {
+        self.lbns(map).any(|of| of == lbn)
+    }
+
     /// True if a primary block that was replaced has lost this page of its logical block. Its erase has begun, so what
     /// it was merged to lasts.
     pub(super) fn has_lost(&self, lbn: Lbn, page: u32, map: &BlockMap) -> bool {
         let is_gone = self.tags.get(page as usize) == Some(&TagRead::Unreadable);
-        self.what == Block::Replaced && is_gone && self.lbns(map).any(|of| of == lbn)
+        self.what == Block::Replaced && is_gone && self.has_page_of(lbn, map)
     }
 
     /// A tag with the block's own erase count.
