@@ -77,9 +77,7 @@ fn installed(workspace: &Workspace) -> Result<(), TaskError> {
     let mut ask = Command::new("pkg-config");
     ask.args(["--cflags", "--libs", "wearwell"]).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"));
     let answer = process::capture(&mut ask)?;
-    if !answer.status.success() {
-        return Err(TaskError::Failed { command: process::shown(&ask), status: answer.status });
-    }
+    process::check(&ask, answer.status)?;
     let answer = String::from_utf8_lossy(&answer.stdout).into_owned();
     process::run(compiler(workspace, "installed", &["tests/disk.c"]).args(answer.split_whitespace()))?;
     process::run(Command::new(program(workspace, "installed")).arg("1"))

@@ -97,9 +97,7 @@ fn row(canary: &Canary, [crash, torture]: [Outcome; 2]) -> String {
 fn copy_tracked(workspace: &Workspace, tree: &Path) -> Result<(), TaskError> {
     let mut git = Command::new("git");
     let listed = process::capture(git.current_dir(workspace.path("")).args(["ls-files", "-z"]))?;
-    if !listed.status.success() {
-        return Err(TaskError::Failed { command: process::shown(&git), status: listed.status });
-    }
+    process::check(&git, listed.status)?;
     for name in String::from_utf8_lossy(&listed.stdout).split_terminator('\0') {
         let (from, to) = (workspace.path(name), tree.join(name));
         // One that is tracked may have been removed.

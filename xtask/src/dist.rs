@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::guests;
-use crate::process::{self, TaskError, shown};
+use crate::process::{self, TaskError};
 use crate::workspace::Workspace;
 
 /// The shells, and the file name of the completions that each looks for.
@@ -64,9 +64,7 @@ fn generate(dist: &Path) -> Result<(), TaskError> {
     for (shell, name) in SHELLS {
         let (folder, mut asked) = (dist.join(shell), Command::new(&wearwell));
         let output = process::capture(asked.args(["completions", shell]))?;
-        if !output.status.success() {
-            return Err(TaskError::Failed { command: shown(&asked), status: output.status });
-        }
+        process::check(&asked, output.status)?;
         let file = folder.join(name);
         let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&file, output.stdout));
         written.map_err(TaskError::file(&file))?;

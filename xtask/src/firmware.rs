@@ -144,19 +144,17 @@ fn emulate(firmware: &Path) -> Result<(), TaskError> {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     print!("{said}");
-    if !output.status.success() {
-        return Err(TaskError::Failed { command: process::shown(&qemu), status: output.status });
-    }
+    process::check(&qemu, output.status)?;
     succeeded(&said)
 }
 
 /// An error unless the example ran to its end. QEMU's exit code alone says only that nothing in it has failed.
 fn succeeded(said: &str) -> Result<(), TaskError> {
     // QEMU may have a warning behind it.
-    match said.lines().any(|line| line == SUCCESS) {
-        true => Ok(()),
-        false => Err(TaskError::Found(format!("the example ended without `{SUCCESS}`"))),
+    if said.lines().any(|line| line == SUCCESS) {
+        return Ok(());
     }
+    Err(TaskError::Found(format!("the example ended without `{SUCCESS}`")))
 }
 
 #[cfg(test)]

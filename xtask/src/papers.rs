@@ -118,9 +118,7 @@ fn write_series(workspace: &Workspace) -> Result<(), TaskError> {
     for (figure, file) in SERIES {
         let mut command = Command::new(workspace.target("release/examples/lee07"));
         let output = process::capture(command.arg(figure))?;
-        if !output.status.success() {
-            return Err(TaskError::Failed { command: process::shown(&command), status: output.status });
-        }
+        process::check(&command, output.status)?;
         let path = workspace.path("papers").join(file);
         fs::write(&path, &output.stdout).map_err(TaskError::file(&path))?;
     }

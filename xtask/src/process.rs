@@ -37,10 +37,15 @@ pub(crate) fn shown(command: &Command) -> String {
 /// Runs a command with our own output.
 pub(crate) fn run(command: &mut Command) -> Result<(), TaskError> {
     let status = command.status().map_err(|source| TaskError::NotStarted { command: shown(command), source })?;
+    check(command, status)
+}
+
+/// An error unless a command that has ended succeeded.
+pub(crate) fn check(command: &Command, status: ExitStatus) -> Result<(), TaskError> {
     if status.success() { Ok(()) } else { Err(TaskError::Failed { command: shown(command), status }) }
 }
 
-/// Runs a command and keeps its output. The caller checks its status.
+/// Runs a command and keeps its output. The caller checks its status, with [`check`] if there is no more to say.
 pub(crate) fn capture(command: &mut Command) -> Result<Output, TaskError> {
     command.output().map_err(|source| TaskError::NotStarted { command: shown(command), source })
 }
