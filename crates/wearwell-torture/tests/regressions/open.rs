@@ -3,23 +3,6 @@
 
 use super::assert_holds;
 
-/// Page mapping with tag pages: a mount saw that the victim of a cleaning was being erased, and copied the page whose
-/// newest copy had decayed. For that it erased what showed the decay. It was cut before the copy was certain to last,
-/// so that the next mount passes it over. That one has nothing to doubt, and serves the page from the victim. There the
-/// summary fades, and later the page is older, while the copy that was passed over is good.
-#[test]
-#[ignore = "open: flushed data is older"]
-fn a_rescue_takes_what_shows_a_decay() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
-         logical-pages=11 endurance=100000 seed=3964359694349310514",
-        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:54242 2:58619
-         4:1991 6:33941, write 8, cut 11:12335, mount, mount, decay 30159, mount, write 0, cut 1:10466, write 5,
-         decay 6, decay 5, decay 6, mount, mount, mount, mount",
-    );
-}
-
 /// The map on flash on a device that has 12 good segments of the 19 that it needs. The erase of a rescue was cut, and
 /// what it has left is copied once more; but that mount is cut, too, and then no segment is empty. So the copies are
 /// believed (SPEC M13), the segment with the original of one of them is erased, and that copy fades.

@@ -337,6 +337,21 @@ fn a_tag_page_that_decays_stays_until_the_rescue_is_over() {
     );
 }
 
+/// The same where the header decayed as well. A mount saw that the victim was being erased, and copied the page. For
+/// that it erased what showed the decay, and was cut. The next one passed the copy over, had nothing to doubt, and
+/// served the page from the victim. There the summary faded, and later the page was older.
+#[test]
+fn a_rescue_takes_what_shows_a_decay() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=6 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:3:4/cat/single/swap:1/proactive
+         logical-pages=11 endurance=100000 seed=3964359694349310514",
+        "write 2 3 4 5 6 7 8 9 3 2 1 3 5 7 0 4 6 2 8 0 9 10 8 8 10 2 8 10 8, flush, mount, fail 0:54242 2:58619
+         4:1991 6:33941, write 8, cut 11:12335, mount, mount, decay 30159, mount, write 0, cut 1:10466, write 5,
+         decay 6, decay 5, decay 6, mount, mount, mount, mount",
+    );
+}
+
 /// The same where the page in the victim has faded when it is to be copied. An older version was served, and the victim
 /// was left. A later write erased the segment with the decayed page, and was cut: the faded page counted again.
 #[test]

@@ -54,3 +54,16 @@ fn a_copy_of_a_rescue_that_never_ended_fades() {
          0:58, mount, mount",
     );
 }
+
+/// A tag page had decayed, and later mounts find the pages of its segment in a rescue. That the account of the segment
+/// was incomplete is only what the mark of this rescue says. Without it the page reads as zeros.
+#[test]
+fn the_mark_of_a_rescue_tells_of_a_tag_page() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=9 blocks=22 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/cat/by-stream/none/at-once
+         logical-pages=21 endurance=100000 seed=12824606577457135082",
+        "write 0 1 2 3 4 5 16 17 15 15 2 1 4 9 2 14 16 0 15 9 19 11 16 15 13 13 19 16 13 6 14 12 13 14 5 4 11 19 8 8
+         12, flush, mount, mount, cut 4:16256, write 9, decay 6, mount, mount, mount, mount, mount, mount, mount",
+    );
+}

@@ -468,3 +468,66 @@ fn a_copy_that_decayed_on_a_worn_device() {
          9, cut 7:53416, mount, write 132 148, decay 12, fail 0:19371, mount, mount",
     );
 }
+
+/// Two programs of a shutdown failed, and what the first had left of a page could still be read. The mark was written
+/// all the same, before those segments were empty. The next mount took what was left for a copy, and it faded.
+#[test]
+fn programs_fail_in_a_shutdown() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=4 blocks=42 dies=2 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:1:1/windowed-greedy:4/single/none/at-once
+         logical-pages=77 endurance=100000 seed=9604212476588744103",
+        "write 37 1 14 2 8 0 0, discard 14+10, write 0, flush, write 65 6 14 9 59 11 28 9 12 29 12 13 11 0 36 4 4 4,
+         part 16, write 1, part 67+5@1, write 0 2 1 12 14 21, part 17, write 69 7 3 4+8 3 12+7 6 8 0 13+8 8 14, mount,
+         write 10, mount, write 5 11, fail 1:17189, write 13, fail 1:42911, write 13 10, fail 4:40583, mount, mount,
+         part 5, fail 6:28022 9:62355 21:26866 26:30812, shutdown, mount",
+    );
+}
+
+/// Two operations fail on a device with no segment to spare. To make room, the last other copies of pages were erased
+/// that could not be moved, and the copy that counted faded.
+#[test]
+fn two_failures_leave_the_last_other_copies() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=12 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/greedy/single/none/at-once
+         logical-pages=40 endurance=100000 seed=1",
+        "write 0+40 27 11 26, mount, mount, write 2 16, mount, mount, cut 3:59592, write 33, fail 1:37583 4:43834,
+         mount",
+    );
+}
+
+/// A page has two equal copies, one of them in a segment whose erase was cut. That one counted though the other could
+/// be read, and faded.
+#[test]
+fn one_of_two_copies_is_in_a_cut_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=58 dies=2 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=idle:3:4:5/d-choices:3/separate-cleaning/static-threshold:1/at-once
+         logical-pages=209 endurance=100000 seed=10005250841478389631",
+        "write 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
+         38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
+         74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105 106 107
+         108 109 110 111 112 113 114 115 116 117 118 119 120 121 124 125 126 127 128 129 130 131 132 133 134 135 136
+         137 138 139 140 141 142 143 144 145 146 147 148 149 150 151 152 153 154 155 156 157 158 159 160 161 162 163
+         164 165 168 169 170 171 172 173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188 189 190 191 192
+         193 195 196 197 198 199 200 201 202 203 204 205 206 207 208 89 9 187 169 187 115 99 193 192 61 90 167 115 191
+         135 126 28 67 24 80 90 117 187 189 96 1 87 167 100 75 150 137 191 136 192 74 2 97 14 108 21 35 102 22 8 156
+         12 1 161 25 191 104 195 67 189 170 145 145 182 156 19 48 24 129 88 170 84 122 151 93 177 120 158 185 205 125
+         58 29 107 65 82 200 152 29 207 118 196 142 110 71 118 135 43 92 110 37 21 128 140 206 75 0 172 198 178 121 39
+         139 142 195 22 96 121 92 92 89 25 2 134 115 46 116 68 52 18 124 27 48 24 65 174 35 140 192 136 11 182 82 176
+         16 206 133 205 191 144 17 64 61 55 145 50 5 3 100 159 187 157 1 108 155 124 87 163 73 3 130 28 24 81 63 170
+         184 205 38 41 7 52 69 58 83 50 28 95 154 171 107 47 150 3 129 154 179 49 108 45 202 88 71 90 41 93 129 1 139
+         38 106 158 117 168 182 98 47 109 202 203 82 122 154 197 147 10 107 138 17 193 36 14 206 89 17 88 40 165 61 65
+         162 168 152 141 120 2 169 163 33 32 49 19 106 28 161 199 30 48 136 77 204 113 203 56 82 158 50 32 152 8 180 6
+         129 184 205 18 206 50 11 37 121 99 24 206 21 42 127 99 199 41 75 42 90 143 129 205 189 2 198 63 36 134 195
+         170 175 179 114 143 134 9 176 197 177 168 3 141 61 163 20 174 126 30 188 85 145 130 70 165 166 169 55 87 149
+         117 6 39 110 4 68 25 109 82 97 97 178 156 27 28 38 203 181 95 92 20 137 71 150 155 60 181 67 3 115 18 21 59
+         60 81 81 106 181 7 167 167 40 205 108 168 102 207 139 131 54 0 161 64 187 88 86 145 149 13 104 194 25 148 169
+         95 61 192 115 154 193 26 180 60 141 77 198 155 113 82 174 65 11 47 41 82 41 28 35 112 189 26 51 99 104 186 78
+         13 146 158 202 14 27 110 112 79 182 100 123 162 20 121 113 119 135 189 28 65 182 41 112 190 180 108 169 188
+         189 174 61 131 185 208 137 185 79 21 163 133 76 76 13 110 103 39 10 153 39 89 128 37 186 15 124 174 67 135
+         183 114 184 43 51 201 204 29, decay 45, mount, fail 0:31170, discard 126, cut 5:3440, write 68, decay 55, cut
+         7:53416, mount, decay 12, write 3, fail 0:10049 5:19039, mount, mount",
+    );
+}

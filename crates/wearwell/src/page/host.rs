@@ -321,9 +321,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> BlockDevice for PageFtl<
         // Parts of the discard map go first, so that the summaries name them, too.
         self.cleaner.record_growth()?;
         self.seal_all()?;
-        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut.
-        let has_room = !self.cleaner.alloc().is_urgent();
-        if has_room { self.leave_mark() } else { Ok(()) }
+        // The mark needs a segment of its own. Without one to spare, the next mount works as after a cut. So it does if
+        // a program has failed meanwhile: what it has left looks like a copy, and may fade (Spec P4).
+        let alloc = self.cleaner.alloc_mut();
+        alloc.note_failures();
+        let is_sound = alloc.table().sound() == alloc.table().good();
+        let is_fit = is_sound && !alloc.is_urgent();
+        if is_fit { self.leave_mark() } else { Ok(()) }
     }
 }
 

@@ -330,8 +330,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'a, L, P, V
         }
         self.note_gaps(seg, scan)?;
         let table = self.alloc.pool_mut().table_mut();
-        // Spec T2: if its only tag page may have decayed, it stays until what it has superseded lasts.
-        if scan.empty && (scan.gone.is_empty() || scan.erases.is_none()) {
+        if scan.empty {
             if scan.needs_erase {
                 table.suspect(seg);
             }

@@ -1,9 +1,19 @@
 //! Page mapping: how a mount ends.
 
-use super::{Canary, Run, caught};
+use super::{Canary, Run, caught, missed};
 
 /// In the order of the rules.
 pub(super) const PAGE_END: &[Canary] = &[
+    Canary {
+        name: "any-kind",
+        rule: "P14",
+        broken: "any tag with the number of a logical page makes a slot hold it",
+        file: "crates/wearwell/src/page/log/mod.rs",
+        from: "matches!(self.kind, Kind::Data | Kind::Lost) && self.lpn",
+        to: "(BROKEN || matches!(self.kind, Kind::Data | Kind::Lost)) && self.lpn",
+        crash: caught(Run::Crash("the_mark_of_a_rescue")),
+        torture: missed(Run::Kept("a_mark_is_no_page_of")),
+    },
     Canary {
         name: "known-parts",
         rule: "P15",

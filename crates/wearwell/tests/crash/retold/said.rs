@@ -25,7 +25,7 @@ use super::{History, SOURCES};
 /// first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and `block-between`; newer rules cover
 /// these now. So do those of `no-free-segment` and `primary-gaps`. Those of `half-erased`, `vacated`, `rescue-marks`,
 /// `both-in-erasure` and `worn-copies` take another course by now.
-const SAID: [(&str, &str); 85] = [
+const SAID: [(&str, &str); 92] = [
     ("what_has_faded_shows_a_loss", "0x62122102 17 0xe"),
     ("the_record_of_a_loss_needs_room", "9 6 0x4"),
     ("as_many_uncertain_pages_are_copied_as_fit", "9 14 kept kept"),
@@ -138,6 +138,13 @@ const SAID: [(&str, &str); 85] = [
     ("copies_of_a_rescue_that_was_given_up", "0x0 0x1 0x2 0x120a0a 0x1 0x0"),
     ("a_copy_of_a_rescue_that_never_ended_fades", "0x7 unwritten 0xd kept 0x12124a0f01"),
     ("what_is_copied_leaves_no_segment_empty", "written 19"),
+    ("a_rescue_takes_what_shows_a_decay", "0x1 0x1 0x1 0x1 kept 6 0x500022 6 5 6"),
+    ("programs_fail_in_a_shutdown", "0x0 0x1 0x0 0x1 0x1 0x6 0x2"),
+    ("the_mark_of_a_rescue_tells_of_a_tag_page", "0x800121001 6"),
+    ("two_failures_leave_the_last_other_copies", "0x10000900 0x2 0x1"),
+    ("one_of_two_copies_is_in_a_cut_erase", "45 0x1 0x60f021 55 0x101222 12 0x1 0x5"),
+    ("both_copies_are_in_cut_erases", "0x2 0x1 0x1 0x0b3002 26 0x1"),
+    ("both_copies_are_in_cut_erases_behind_a_cut_mount", "0x2 0x1 0x1 0x0b3002 25 kept"),
 ];
 
 fn say(history: &History, words: &str) {
