@@ -52,20 +52,6 @@ fn both_copies_are_in_cut_erases() {
          logical-pages=63 endurance=100000 seed=13353128246199273785",
         "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
          47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
-         16 29 31 23 51 13 31 50 18, fail 1:17657 3:27048, mount, mount, fail 3:32048, cut 8:43661, write 59, decay
-         23, fail 5:5150, mount, mount, mount, mount",
-    );
-}
-
-/// The same, and another mount was cut.
-#[test]
-fn both_copies_are_in_cut_erases_behind_a_cut_mount() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=21 dies=1 paired-pages=1 mixed-erases
-         page blocks-per-segment=1 policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once
-         logical-pages=63 endurance=100000 seed=13353128246199273785",
-        "write 8 57 54 38 24 55 45 53 34 38 37 45 11 24 46 10 0 6 1 15 32 34 11 59 31 37 47 32 57 45 17 39 53 41 39 27
-         47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
          16 29 31 23 51 13 31 50 18, fail 1:17657 3:27048, mount, mount, fail 3:33390, cut 8:43661, write 59, decay
          23, cut 3:57274, mount, mount, mount, verify, verify",
     );

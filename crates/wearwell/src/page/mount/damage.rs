@@ -34,7 +34,7 @@ pub(super) struct Damage {
     /// A slot that no cut has hit, or a part of the discard map, cannot be read. So a page may have a copy that was not
     /// found, or be discarded, and its segment may not be needed.
     pub(super) misses_copies: bool,
-    /// Segments with a slot that cannot be read, whatever it was.
+    /// Segments with a slot that cannot be read, whatever it was, in order.
     pub(super) harmed: Vec<Seg>,
     /// Segments with a copy that cannot be read, of a page that has another one, and that was found first.
     pub(super) torn: Vec<Seg>,
@@ -42,6 +42,13 @@ pub(super) struct Damage {
     pub(super) unreadable: Vec<Ppn>,
     /// Slots of which nothing is known, where no erase shows: at most as many copies were not found.
     pub(super) unknown: usize,
+}
+
+impl Damage {
+    /// True if a slot of a segment cannot be read.
+    pub(super) fn is_harmed(&self, seg: Seg) -> bool {
+        self.harmed.binary_search(&seg).is_ok()
+    }
 }
 
 impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W> {
@@ -53,6 +60,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         }
         // The lost pages may be the copies because of which a segment was being erased that seems to be needed now.
         self.alloc.log_mut().doubt_sources();
+        assert!(self.damage.harmed.last().is_none_or(|&last| last < seg), "a scan takes segments in order");
         note(&mut self.damage.harmed, seg)?;
         if self.alloc.log_mut().shows_erase(seg)? {
             return Ok(());

@@ -76,7 +76,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         // NOR has no bad-block marks, so the block does not count as free until an erase has shown that it is good.
         // Spec T2: a slot that cannot be read may show that other copies are in doubt. If a rescue erased it and were
         // cut, the next mount would not doubt them. So it waits with the empty segments that may be needed.
-        let is_kept = L::DISCARDS == Discards::Flagged || self.damage.harmed.contains(&seg);
+        let is_kept = L::DISCARDS == Discards::Flagged || self.damage.is_harmed(seg);
         if is_kept && self.alloc.table().state(seg) == SegState::Suspect {
             self.alloc.pool_mut().queue_suspect(seg);
             return;
