@@ -133,8 +133,11 @@ fn on_flash(
     MOST.store(start, Ordering::Relaxed);
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;
     let bytes = MOST.load(Ordering::Relaxed) - start;
-    let erases = ftl.erase_counts();
-    let spread = erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0);
+    let spread = {
+        // Gone before the mount, whose memory is measured.
+        let erases = ftl.erase_counts();
+        erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0)
+    };
     let log = ftl.into_log();
     let reads = log.chip().reads;
     MOST.store(0, Ordering::Relaxed);

@@ -58,6 +58,34 @@ fn what_was_flushed_is_there_after_a_cut() {
     }
 }
 
+/// Pages programmed for 20,000 writes, nine tenths of them to the first `hot` pages.
+fn programs(hot: u32) -> u64 {
+    let mut disk = Disk::format(chip(), PagedConfig::new(1300, 64)).expect("it fits");
+    let mut rng = Rng::new(1);
+    let mut write = |disk: &mut Disk<RamNand, PagedConfig>, writes: u32| {
+        for _ in 0..writes {
+            let among = if rng.below(10) > 0 { hot } else { 1300 };
+            disk.write(rng.below(among), &[0; 512]).expect("room");
+        }
+    };
+    (0..1300).for_each(|page| disk.write(page, &[0; 512]).expect("room"));
+    write(&mut disk, 10_000);
+    let programmed = |disk: &Disk<RamNand, PagedConfig>| {
+        let stats = disk.stats();
+        stats.host_programs + stats.copied_pages + stats.meta_programs
+    };
+    let before = programmed(&disk);
+    write(&mut disk, 20_000);
+    programmed(&disk) - before
+}
+
+#[test]
+fn what_is_written_again_soon_costs_less() {
+    // With the emptiest segment as the victim it does not.
+    let (at_random, hot) = (programs(1300), programs(130));
+    assert!(hot < at_random * 9 / 10, "{hot} programs, and {at_random} at random");
+}
+
 #[test]
 fn a_chip_is_refused_with_the_other_map() {
     let paged = Disk::format(chip(), PAGED).expect("it fits").into_chip();

@@ -46,9 +46,7 @@ impl Form {
 
     fn read(self, bytes: &[u8]) -> Entry {
         // Each number lies in one of these words, so a search among hundreds of entries need not copy bytes.
-        let (Some(&first), Some(&last)) = (bytes.first_chunk(), bytes.last_chunk()) else {
-            unreachable!("an entry has five bytes or more")
-        };
+        let (first, last) = words(bytes);
         let page = u32::from_le_bytes(first) & u32::MAX >> (u32::BITS as usize - 8 * self.lpn_bytes);
         let unused = u32::BITS as usize - 8 * self.place_bytes;
         let (place, all) = (u32::from_le_bytes(last) >> unused, u32::MAX >> unused);
@@ -63,6 +61,28 @@ impl Form {
         // What is no place loses upper bits here, which are ones.
         le::put(bytes, self.lpn_bytes..self.bytes(), entry.at.0.into());
     }
+}
+
+/// The first four bytes of an entry, and its last four.
+#[inline(always)]
+fn words(entry: &[u8]) -> ([u8; 4], [u8; 4]) {
+    let (Some(&first), Some(&last)) = (entry.first_chunk(), entry.last_chunk()) else {
+        unreachable!("an entry has five bytes or more")
+    };
+    (first, last)
+}
+
+/// Overwrites an entry. Returns what it was.
+#[inline(always)]
+fn put_words(entry: &mut [u8], (first, last): ([u8; 4], [u8; 4])) -> ([u8; 4], [u8; 4]) {
+    let old = words(entry);
+    if let Some(place) = entry.first_chunk_mut() {
+        *place = first;
+    }
+    if let Some(place) = entry.last_chunk_mut() {
+        *place = last;
+    }
+    old
 }
 
 /// Entries in the order of their logical pages, so that those of a translation page lie together.
@@ -164,10 +184,14 @@ impl Cache {
             }
             Err(index) => {
                 assert!(self.entries() < self.capacity, "whoever puts has made room");
-                let (from, end) = (self.field(index).start, self.bytes.len());
-                self.bytes.resize(end + self.form.bytes(), 0);
-                self.bytes.copy_within(from..end, from + self.form.bytes());
-                self.set_entry(index, Entry { lpn, at, is_known });
+                let (from, end) = (self.field(index).start, self.entries());
+                self.bytes.resize(self.field(end).end, 0);
+                self.set_entry(end, Entry { lpn, at, is_known });
+                // To its place, and those behind it by one. Words, because moved as bytes a firmware needs `memmove`.
+                let mut moved = words(&self.bytes[self.field(end)]);
+                for entry in self.bytes[from..].chunks_exact_mut(self.form.bytes()) {
+                    moved = put_words(entry, moved);
+                }
                 None
             }
         }
@@ -202,7 +226,16 @@ impl Cache {
     /// Takes out the entries of these logical pages.
     pub(super) fn remove(&mut self, pages: &Range<u32>) {
         let Range { start, end } = self.range(pages);
-        self.bytes.drain(start * self.form.bytes()..end * self.form.bytes());
+        let gap = (end - start) * self.form.bytes();
+        let mut from = end * self.form.bytes();
+        // As many bytes as have room at a time, so that none is read behind its overwriting.
+        while gap > 0 && from < self.bytes.len() {
+            let (to, rest) = self.bytes.split_at_mut(from);
+            let moved = gap.min(rest.len());
+            to[from - gap..from - gap + moved].copy_from_slice(&rest[..moved]);
+            from += moved;
+        }
+        self.bytes.truncate(self.bytes.len() - gap);
     }
 
     /// The translation page with the most entries, at `per_page` logical pages each; of several the first.

@@ -26,6 +26,12 @@ pub(super) const FREE_TO_CLEAN: u32 = HELD_SEGMENTS + 1;
 const CLEAN_BELOW: u32 = 3;
 const CLEAN_WHEN_IDLE_BELOW: u32 = 5;
 
+/// Fraction bits of what it is worth to empty a segment. With those of slots (12) and ages (6) they fit into a word.
+const WORTH_BITS: u32 = 10;
+
+/// Most pages of resting data that are moved for a page of the host's. It frees nothing, so there is no hurry.
+const RESTING_PAGES_A_STEP: u32 = 8;
+
 /// A segment that is being emptied.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job {
@@ -121,9 +127,7 @@ impl<N: Nand> PagedFtl<N> {
             }
         }
         loop {
-            let table = &self.store.table;
-            let emptiest = table.emptiest(&|seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
-            if let Some(seg) = emptiest.filter(|&seg| table.valid(seg) < self.store.slots.per_segment()) {
+            if let Some(seg) = self.most_worth() {
                 return Ok(Some((seg, false)));
             }
             // Older copies of the pages in the cache are not known yet.
@@ -132,6 +136,22 @@ impl<N: Nand> PagedFtl<N> {
                 None => return Ok(self.first_failing().map(|seg| (seg, false))),
             }
         }
+    }
+
+    /// The segment that is worth most: the space that it gives back for each page to copy, times its age since it was
+    /// opened (cost-benefit, Kawaguchi '95, section 2.8). What was opened not long ago loses pages by itself, if it is
+    /// only left alone. Where segments are short, the emptiest one.
+    fn most_worth(&self) -> Option<Seg> {
+        let Self { store, .. } = self;
+        let (table, slots, epoch) = (&store.table, store.slots.per_segment(), store.epoch());
+        let is_short = self.spare_segments() < FREE_FOR_HOST;
+        let worth = |seg: Seg| {
+            let (valid, age) = (table.valid(seg), if is_short { 0 } else { table.age(seg, epoch) });
+            // In halves: one of this epoch was opened half an epoch ago, on average.
+            ((slots.saturating_sub(valid) * (2 * age + 1)) << WORTH_BITS) / (valid + 1)
+        };
+        let full = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
+        full.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
     }
 
     /// The least worn segment with data, if others are much more worn.
@@ -148,7 +168,10 @@ impl<N: Nand> PagedFtl<N> {
         let has_gaps = self.note_pages(victim)?;
         let (slots, valid) = (self.store.slots.per_segment(), self.store.table.valid(victim));
         // The count of valid pages may be too great, even greater than there are slots.
-        let pages_a_step = slots.div_ceil(slots.saturating_sub(valid).max(1));
+        let pages_a_step = match rests {
+            true => RESTING_PAGES_A_STEP,
+            false => slots.div_ceil(slots.saturating_sub(valid).max(1)),
+        };
         let gathered_parts = self.map.gathered_parts;
         self.job = Some(Job { victim, next: 0, pages_a_step, rests, has_gaps, gathered_parts });
         Ok(())
@@ -160,9 +183,13 @@ impl<N: Nand> PagedFtl<N> {
         victims.clear();
         let mut take = |slot: u32, tag: &Tag| {
             if tag.kind == Kind::Data {
-                // Less code than a sort, and a segment has few pages.
-                let page = (tag.lpn, slot);
-                victims.insert(victims.partition_point(|&listed| listed < page), page);
+                // Less code than a sort, or than an insertion in place. A segment has few pages.
+                victims.push((tag.lpn, slot));
+                let mut at = victims.len() - 1;
+                while at > 0 && victims[at - 1] > victims[at] {
+                    victims.swap(at - 1, at);
+                    at -= 1;
+                }
             }
         };
         Ok(store.log.each_tag(victim, &mut take)?)

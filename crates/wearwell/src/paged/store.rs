@@ -272,6 +272,12 @@ impl<N: Nand> Store<N> {
         self.empty >= self.held()
     }
 
+    /// The epoch, by which segments age. Eight to sixteen pass while as many pages are programmed as the chip has.
+    pub(super) fn epoch(&self) -> u32 {
+        // The lower half of the number is enough: a few bits of the epoch are kept.
+        self.next_seq as u32 >> self.plan.places.ilog2().saturating_sub(3)
+    }
+
     /// A place was taken by a page that counts.
     pub(super) fn gain(&mut self, at: Ppn) {
         self.table.gain(self.segment_of(at));
@@ -324,6 +330,7 @@ impl<N: Nand> Store<N> {
             }
             self.set_of_map(seg, stream == Stream::Map);
             self.set_use(seg, Use::Open);
+            self.table.set_opened(seg, self.epoch());
             self.open[stream as usize] = Some(Open { seg, next: 0, opened: self.next_seq });
             return Ok(true);
         }

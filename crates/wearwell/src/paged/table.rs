@@ -1,4 +1,4 @@
-//! The table of segments in five bytes each: valid pages, what it is used for, erases.
+//! The table of segments in five bytes each: valid pages, what it is used for, erases, and when it was opened.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,8 +14,15 @@ const OF_MAP: u16 = 1 << 15;
 /// Most slots that a segment may have.
 pub(super) const MOST_SLOTS: u32 = VALID as u32;
 
+/// Bits for the number of erases. The others of the last three bytes say in which epoch the segment was opened.
+const ERASE_BITS: u32 = 19;
 /// Most erases that are counted.
-const MOST_ERASES: u32 = (1 << 24) - 1;
+const MOST_ERASES: u32 = (1 << ERASE_BITS) - 1;
+
+/// Epochs that are told apart.
+const EPOCHS: u32 = 1 << (24 - ERASE_BITS);
+/// No segment becomes older than this. The rest is for epochs that pass between two openings.
+const OLDEST: u32 = 3 * EPOCHS / 4 - 1;
 
 /// What a segment is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +52,7 @@ impl Use {
 /// that are known to be superseded. So it may be too great for pages whose old place is not known yet, and is never too
 /// small. It decides which segment is emptied, and never what is erased.
 ///
-/// The bytes of a segment are a row: two of them the word, and the erases in the others.
+/// The bytes of a segment are a row: two of them the word, and in the others the erases and the epoch.
 #[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<[u8; Self::BYTES_PER_SEGMENT]>,
@@ -122,16 +129,41 @@ impl Table {
         self.set_word(seg, self.word(seg) & !OF_MAP | if is_of_map { OF_MAP } else { 0 });
     }
 
-    pub(super) fn erases(&self, seg: Seg) -> u32 {
+    /// The erases, and in the upper bits the epoch.
+    #[inline(never)]
+    fn past(&self, seg: Seg) -> u32 {
         let [_, _, a, b, c] = self.rows[seg.index()];
         u32::from_le_bytes([a, b, c, 0])
     }
 
     // Not inline: a firmware would have it in many places.
     #[inline(never)]
-    pub(super) fn set_erases(&mut self, seg: Seg, erases: u32) {
+    fn set_past(&mut self, seg: Seg, erases: u32, epoch: u32) {
         let [.., a, b, c] = &mut self.rows[seg.index()];
-        [*a, *b, *c, _] = erases.min(MOST_ERASES).to_le_bytes();
+        [*a, *b, *c, _] = (erases | epoch << ERASE_BITS).to_le_bytes();
+    }
+
+    pub(super) fn erases(&self, seg: Seg) -> u32 {
+        self.past(seg) & MOST_ERASES
+    }
+
+    pub(super) fn set_erases(&mut self, seg: Seg, erases: u32) {
+        self.set_past(seg, erases.min(MOST_ERASES), self.past(seg) >> ERASE_BITS);
+    }
+
+    /// Epochs since the segment was opened.
+    pub(super) fn age(&self, seg: Seg, epoch: u32) -> u32 {
+        epoch.wrapping_sub(self.past(seg) >> ERASE_BITS) % EPOCHS
+    }
+
+    /// Notes that the segment is opened in this epoch. The oldest do not become older.
+    pub(super) fn set_opened(&mut self, seg: Seg, epoch: u32) {
+        self.set_past(seg, self.erases(seg), epoch);
+        for seg in self.all() {
+            if self.age(seg, epoch) > OLDEST {
+                self.set_past(seg, self.erases(seg), epoch.wrapping_sub(OLDEST));
+            }
+        }
     }
 
     pub(super) fn is_free(&self, seg: Seg) -> bool {
@@ -204,10 +236,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_segment_ages_until_it_is_one_of_the_oldest() {
+        let (mut table, first, second) = (Table::new(2), Seg(0), Seg(1));
+        table.set_erases(first, MOST_ERASES + 1);
+        table.set_opened(first, 40);
+        for epoch in 40..200 {
+            table.set_opened(second, epoch);
+            assert_eq!((table.age(first, epoch), table.age(second, epoch)), (OLDEST.min(epoch - 40), 0));
+            // The table hears of an epoch when a segment is opened.
+            assert_eq!(table.age(first, epoch + 8), 8 + OLDEST.min(epoch - 40));
+        }
+        assert_eq!((table.erases(first), table.erases(second)), (MOST_ERASES, 0));
+    }
+
+    #[test]
     fn the_columns_of_a_segment_do_not_touch_each_other() {
         let (mut table, seg) = (Table::new(2), Seg(1));
         (0..9).for_each(|_| table.gain(seg));
-        table.set_erases(seg, 0x12_3456);
+        table.set_erases(seg, 0x2_3456);
+        table.set_opened(seg, 9);
         for to in Use::ALL {
             for of_map in [true, false] {
                 table.set_use(seg, to);
@@ -215,7 +262,7 @@ mod tests {
                 assert_eq!((table.used_for(seg), table.is_of_map(seg), table.valid(seg)), (to, of_map, 9));
             }
         }
-        assert_eq!(table.erases(seg), 0x12_3456);
+        assert_eq!((table.erases(seg), table.age(seg, 13)), (0x2_3456, 4));
         table.clear_valid(seg);
         table.lose(seg);
         assert_eq!((table.valid(seg), table.used_for(seg)), (0, Use::Doubted));

@@ -416,15 +416,15 @@ impl<N: Nand, B: Payload, T: TagPlace> Log for NandLog<N, B, T> {
     fn seal(&mut self, seg: Seg, erases: u32, opened: u64, class: Class) -> Result<u32, ErrorKind> {
         let mut tags = Vec::new();
         if B::STORES {
-            let at = self.open.iter().position(|o| o.seg == seg);
-            tags = at.map(|at| self.open.swap_remove(at).tags).unwrap_or_default();
+            let open = self.open.iter_mut().find(|open| open.seg == seg);
+            tags = open.map(|open| core::mem::take(&mut open.tags)).unwrap_or_default();
             let all_bytes = self.layout.slots as usize * TAG_BYTES;
             assert!(!tags.is_empty() && tags.len() <= all_bytes, "what a segment held was remembered");
             // A segment that is ended early, as at a shutdown, has slots that were never programmed.
             tags.resize(all_bytes, 0xFF);
         }
         let head = nand_bytes::encode_summary_head(self.version(), SummaryHead { erases, opened, class }, &tags);
-        self.tag_pages.get_mut().into_iter().for_each(|tag_pages| tag_pages.drop_group(seg));
+        self.drop_tags(seg);
         self.program_summary(seg, &head, &tags)?;
         Ok(self.layout.summary_pages)
     }
