@@ -1,4 +1,4 @@
-//! Page mapping: copies that fade while a mount works, and what it concludes from that.
+//! Page mapping: copies that fade while a mount works, what it concludes from that, and the losses that it records.
 
 use super::*;
 
@@ -54,5 +54,49 @@ fn both_copies_are_in_cut_erases() {
          47 47 4 45 35 48 59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 55 40 23 2 42 9
          16 29 31 23 51 13 31 50 18, fail 1:17657 3:27048, mount, mount, fail 3:33390, cut 8:43661, write 59, decay
          23, cut 3:57274, mount, mount, mount, verify, verify",
+    );
+}
+
+/// A page and the summary behind it decayed, and what shows the loss was copied. Then the loss was recorded in the last
+/// free segment, since an empty one was there. But that one showed the loss, and had to stay. The program was cut, and
+/// there was no place to copy the record to.
+#[test]
+fn the_record_of_a_loss_takes_the_last_segment() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=22 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:1:1/greedy/separate-gc/static-threshold:1/proactive
+         logical-pages=65 endurance=100000 seed=6952933196327779986",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43
+         44 45 46 47 48 49 50 51 52 53 55 56 57 58 59 60 61 62 63 28 61 20 64 20 56 16 14 31 51 53 51 38 58 63 9 15 48
+         37 8 32 53 46 30 48 5 30 36 25 54 11 5 47 10 38 17 14 36 24 8 36 23 52 6 34, mount, decay 16 12, cut 6:15591,
+         mount, cut 2:6876, mount, mount",
+    );
+}
+
+/// As before, but what was copied left room for the pages of another segment. None was emptied, since the segment with
+/// the loss counted as free.
+#[test]
+fn what_shows_a_loss_is_no_free_segment() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=22 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:1:1/greedy/separate-gc/static-threshold:1/proactive
+         logical-pages=65 endurance=100000 seed=6952933196327779986",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 42 43
+         44 45 46 47 48 49 50 51 52 53 55 56 57 58 59 60 61 62 63 28 61 20 64 20 56 16 14 31 51 53 51 38 58 63 9 15 48
+         37 8 32 53 46 30 48 5 30 36 25 54 11 5 47 10 38 17 14 36 24 8 36 23 52 6 34, mount, decay 16 12, cut 9:44585,
+         mount, mount",
+    );
+}
+
+/// As before, but what was copied filled its segment.
+#[test]
+fn a_full_rescue_leaves_one_segment_for_a_record() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=22 dies=1 paired-pages=1
+         page blocks-per-segment=1 policies=watermark:1:1/greedy/separate-gc/static-threshold:1/proactive
+         logical-pages=65 endurance=100000 seed=6952933196327779986",
+        "write 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 55 56 57 58 59 60 61 62 63 28 61 20 64 20
+         56 16 14 31 51 53 51 38 58 63 9 15 48 37 8 32 53 46 30 48 5 30 36 25 54 11 5 47 10 38 17 14 36 24 8 36 23 52
+         6 34, mount, decay 53 49, cut 9:15591, mount, mount",
     );
 }

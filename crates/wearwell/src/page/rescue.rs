@@ -21,7 +21,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
-use super::found::{Found, MountError, note};
+use super::found::{Found, MountError, is_worn_out, note};
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -230,6 +230,27 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         if rest.is_empty() && self.is_at_last() {
             self.add_victims(&mut rest, &[]);
         }
+        self.copy_in_batches(rest, is_merging, faded)?;
+        // The record of a loss takes the last free segment, too, and what shows the loss stays until then. If that
+        // program were cut, there would be no place to copy the record to.
+        if !self.incomplete.is_empty() && self.is_at_last() {
+            let mut more = Vec::new();
+            self.add_victims(&mut more, &[]);
+            let ended = self.copy_in_batches(more, false, faded);
+            if !is_worn_out(&ended) {
+                ended?;
+            }
+        }
+        Ok(rescued_pages)
+    }
+
+    /// Copies these pages, as many at a time as a segment takes, and with them those of others that it empties.
+    fn copy_in_batches(
+        &mut self,
+        mut rest: Vec<Page>,
+        is_merging: bool,
+        faded: &mut Vec<Ppn>,
+    ) -> Result<(), MountError> {
         while !rest.is_empty() {
             // An empty segment may hold an older copy that counts if the rescue is cut. Only one without such a copy is
             // erased for the rescue. If that erase fails, its segment is retired, and another one is tried.
@@ -258,13 +279,13 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
             // A victim may have held some of the remaining pages.
             rest.retain(|page| self.place_of(page.lpn) == page.at);
         }
-        Ok(rescued_pages)
+        Ok(())
     }
 
     /// Adds the other valid pages of the segments that become free with the fewest additional pages: as long as they
     /// fit, and until more are free than are held back. Some of the pages may be among the `suspects`.
     fn add_victims(&self, pages: &mut Vec<Page>, suspects: &[Page]) {
-        let emptied = self.emptied(pages).count();
+        let emptied = self.emptied(pages).filter(|&seg| !self.shows_loss(seg)).count();
         for _ in emptied..self.wanted_victims() {
             let more = self.candidates(pages).filter(|&(others, _)| others > 0).min();
             let Some((_, victim)) = more.filter(|(others, _)| pages.len() + others <= self.most_copies()) else {
@@ -303,11 +324,17 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         (free.held() + 2).saturating_sub(free.total()) as usize
     }
 
-    /// True if the free segments are all held back, and there is no empty one to erase. On NOR what is copied is never
-    /// suspect.
+    /// True if a segment shows that pages are lost. It stays until that is on record, which takes a free segment.
+    fn shows_loss(&self, seg: Seg) -> bool {
+        self.incomplete.contains(&seg)
+    }
+
+    /// True if there are free or empty segments, and all of them are held back. On NOR what is copied is never suspect.
     fn is_at_last(&self) -> bool {
-        let free = self.alloc.free();
-        L::DISCARDS == Discards::Logged && free.total() > 0 && free.usable() == 0 && !self.alloc.pool().has_empties()
+        // Spec P11.
+        let empty = self.alloc.pool().empties().filter(|&seg| !self.shows_loss(seg)).count();
+        let free = self.alloc.free().total() + empty as u32;
+        L::DISCARDS == Discards::Logged && free > 0 && free <= self.alloc.free().held()
     }
 
     /// Opens a segment for the rescue alone. False if the segment turned out bad.

@@ -356,6 +356,16 @@ pub(super) const PAGE: &[Canary] = &[
         torture: caught(Run::Kept("what_could_not_be_read")),
     },
     Canary {
+        name: "loss-room",
+        rule: "P11",
+        broken: "what shows that pages are lost counts as a free segment before that is on record",
+        file: "crates/wearwell/src/page/rescue.rs",
+        from: "        self.incomplete.contains(&seg)\n",
+        to: "        !BROKEN && self.incomplete.contains(&seg)\n",
+        crash: caught(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("the_record_of_a_loss_takes_the_last")),
+    },
+    Canary {
         name: "parts-room",
         rule: "P11",
         broken: "pages in doubt leave no room for the record of a loss",
@@ -584,15 +594,5 @@ pub(super) const PAGE: &[Canary] = &[
         to: "(BROKEN || programmed == self.layout.slots) && self.has",
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_rescue_that_an_erase_has_left_seems")),
-    },
-    Canary {
-        name: "tag-page-of-the-end",
-        rule: "T6",
-        broken: "a rescue has ended without the tag page of its last copy",
-        file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
-        from: "found.rescue_end + u32::from(found",
-        to: "found.rescue_end + u32::from(!BROKEN && found",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_rescue_without_the_tag_page")),
     },
 ];

@@ -20,12 +20,15 @@ use super::{History, SOURCES};
 /// half-erased-data beside-erasure lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy
 /// unread-superseder newer-by-head begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit
 /// kept-original second-with-gaps completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room
-/// gone-evidence failed-shutdown`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased
-/// failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure`
-/// and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps` and `read-first`.
-/// Those of `half-erased`, `vacated` and `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`,
-/// take another course by now, or need more than these words say.
-const SAID: [(&str, &str); 91] = [
+/// gone-evidence failed-shutdown loss-room`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot
+/// be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`,
+/// `both-in-erasure` and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`
+/// and `read-first`. Those of `half-erased`, `vacated` and `rescue-marks`, and the first ones of `both-in-erasure` and
+/// `worn-copies`, take another course by now, or need more than these words say.
+const SAID: [(&str, &str); 94] = [
+    ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
+    ("what_shows_a_loss_is_no_free_segment", "16 12 0xe"),
+    ("a_full_rescue_leaves_one_segment_for_a_record", "53 49 0x0"),
     ("what_has_faded_shows_a_loss", "0x62122102 17 0xe"),
     ("the_record_of_a_loss_needs_room", "9 6 0x4"),
     ("as_many_uncertain_pages_are_copied_as_fit", "9 14 kept kept"),
