@@ -143,38 +143,3 @@ fn a_discarded_page_beside_a_block_of_one_page() {
          3:65062, mount, decay 2, cut 4:61784, mount, decay 37559, mount",
     );
 }
-
-/// The map on flash: a cut had hit a page, its copies were written, and the last of them decayed. The page that the cut
-/// had hit counts again. Others have been written since, so that it is no suspect any more (SPEC M5), and it fades.
-#[test]
-#[ignore = "open: a flushed page is unreadable"]
-fn what_an_earlier_cut_has_hit_counts_again() {
-    assert_holds(
-        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=26 dies=1 paired-pages=1
-         paged blocks-per-segment=1 cache-entries=300
-         logical-pages=22 endurance=100000 seed=4845693272155158503",
-        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 9 16 7 5, cut 1:60553, mount, mount, write 14
-         7+3 16+4 13 3 8 8 14 15 9 13 3 9 5 3 1+5 15 12 20 13 18 18 12 4 16 21 20 13 17 1 3 13 16 18 5 19 11 7,
-         discard 18+4, write 16 21 21 0 7, discard 16, write 15 4 17 18 10 3 4 3 0+7 18 3 8, discard 21, write 15 2+4,
-         discard 14+4, write 21 17 19 18 3 8 17 9 0 7, discard 18+2, write 12 21 13 4 9 14 16 12 17, discard 20+2,
-         write 4 8 2 12 8 11 5 4 21 7 21 3 13+6, discard 5+5, write 20 14 10 20 3 14 5 11 0 12+4 20, cut 0:1771,
-         mount, mount, write 13 5 0 10 18 16 7 16+2, clean 11, write 2, discard 14+4, write 9 14+3 7 16 14 9 19 20 19
-         5 15 2 11 18 15 17 16+6 19 6 5 8 12 16 10+4 21 19 12 17 3 15 16 4, fail 2:22369, write 3, discard 7+5, write
-         9 10 9 4 6 16 8 6 20 14 4 16 7+8 14 14, discard 7+5, write 9, decay 14513, write 1 2 19 9 14 9 13 12 0 18 18
-         14 7 12 1 8 8, discard 19+3, write 1 13 16, discard 1, write 6, flush, write 9 5, mount, write 8, cut
-         0:17350, write 10, cut 15:64176, mount, mount, write 10 11 12 9, decay 56942, cut 2:53505, write 9, decay
-         5580, fail 0:61621, mount, write 18 3, mount, write 6 6 6 5 19 18+4 21, discard 21, write 9, flush, write 5
-         19 17 12 16 1+4 7 19 15 20 5 18 19+3 18 18 5 10 5 2 4 7 18 14 11 9 9 14 5 10 11 18 3 17, mount, write 7 3,
-         cut 0:42827, write 8, mount, write 11 2 9 17@2, fail 0:32289, write 4@2 3@2 4@22 1@1! 8@1 13@1 8 17@25 7@30,
-         cut 9:56456, write 11+7, mount, write 17@22, cut 1:45649, write 10, mount, write 13@1 10@1 6@2 20@2 0 15
-         15+3@1 1 17@2 2 6 7 8, mount, write 21@1 6@37 12, fail 4:32115, clean 5, write 6@15 18@1 21, discard 15+5
-         13+3, write 16@2 18 17@1, fail 1:39442, write 19@2 12@25 11@20 20@18 20@2 10@1 8 2@1 12@1 4 5@23 8@1, decay
-         63916, write 0@2 8@2 0@2 10@1 9+2@3 9@1 11 19@2 18@1, fail 11:8838, write 6+6! 11 2@2 13, cut 1:15631, write
-         2+8@2, decay 54020, mount, write 14@2, cut 1:13493, write 5@15, decay 45667, mount, fail 2:59521, write 12@38
-         7@1 13@1 16@21 16@2 12@11, cut 26:62140, write 1+8@3, mount, write 19@16 6@1 17@14 3@1 3@1 2@1 8@14 19 11 0@1
-         4@35, cut 0:17747, mount, cut 3:24112, mount, decay 49900, mount, write 5@2! 12 3@1 11, discard 10+4, write
-         1@1 1@13, cut 1:14882, write 21@1, mount, cut 5:166, write 10+8@3, mount, write 13@2, cut 4:29033, write 14,
-         mount, cut 3:23848, write 15+4@3, mount, write 1@2 9@2 13 2@2 5@2, cut 1:43315, write 7@1, mount, cut
-         4:23888, write 6@1, decay 47097, mount, write 12@19, mount, mount, mount, mount",
-    );
-}

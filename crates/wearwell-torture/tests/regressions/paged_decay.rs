@@ -101,3 +101,57 @@ fn a_page_that_no_scan_finds_is_copied() {
          decay 1, cut 0:16, write 35, mount, mount",
     );
 }
+
+/// The copy of a page was written once more behind a failed program, and decayed. What that program had left counted
+/// then, at the end of a segment. It was no suspect (SPEC M5), no mount copied it, and it faded.
+#[test]
+fn the_rest_of_a_failed_program_counts_again() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=26 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=22 endurance=100000 seed=4845693272155158503",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 9 16 7 5, mount, write 14 7+3 16+4 13 3 8 8 14
+         15 9 13 3 9 5 3 1+5 15 12 20 13 18 18 12 4 16 21 20 13 17 1 3 13 16 18 5 19 11 7, discard 18+4, write 16 21
+         21 0 7, discard 16, write 15 4 17 18 10 3 4 3 0+7 18 3 8, discard 21, write 15 2+4, discard 14+4, write 21 17
+         19 18 3 8 17 9 0 7, discard 18+2, write 12 21 13 4 9 14 16 12 17, discard 20+2, write 4 8 2 12 8 11 5 4 21 7
+         21 3 13+6, discard 5+5, write 20 14 10 20 3 14 5 11 0 12+4 20, cut 2:1771, mount, mount, write 13 5 0 10 18
+         16 7 16+2, clean 11, write 2, discard 14+4, write 9 14+3 7 16 14 9 19 20 19 5 15 2 11 18 15 17 16+6 19 6 5 8
+         12 16 10+4 21 19 12 17 3 15 16 4 3, discard 7+5, write 9, fail 0:30587, write 10 9 4 6 16 8 6 20 14 4 16 7+8
+         14 14, discard 7+5, write 9 1 2 19 9 14 9 13 12 0 18 18 14 7 12 1 8 8, discard 19+3, write 1 13 16, discard
+         1, write 6 9 5, mount, write 8 10, mount, write 10 11 12 9 9, fail 0:41863, mount, write 18 3, mount, write 6
+         6 6 5 19 18+4 21, discard 21, write 9 5 19 17 12 16 1+4 7 19 15 20 5 18 19+3 18 18 5 10 5 2 4 7 18 14 11 9 9
+         14 5 10 11 18 3 17, mount, write 7 3, cut 0:42827, write 8, mount, write 11 2 9 17, fail 0:32289, write 4 3 4
+         1 8 13 8 17 7, cut 9:56456, write 11+7, mount, write 17 10, cut 0:33663, mount, mount, write 21 6 12, fail
+         4:32115, clean 5, write 6 18 21, discard 15+5 13+3, write 16 18 17, fail 1:39442, write 19 12 11 20 20 10 8 2
+         12 4 5 8 0 8 0 10 9+2 9 11 19 18, fail 11:64770, write 6+6 13, decay 42, mount, write 14 5, mount",
+    );
+}
+
+/// As before, but a cut had hit the page that counted again, and others had been written since.
+#[test]
+fn what_an_earlier_cut_has_hit_counts_again() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=26 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=22 endurance=100000 seed=4845693272155158503",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 9 16 7 5, cut 1:60553, mount, mount, write 14
+         7+3 16+4 13 3 8 8 14 15 9 13 3 9 5 3 1+5 15 12 20 13 18 18 12 4 16 21 20 13 17 1 3 13 16 18 5 19 11 7,
+         discard 18+4, write 16 21 21 0 7, discard 16, write 15 4 17 18 10 3 4 3 0+7 18 3 8, discard 21, write 15 2+4,
+         discard 14+4, write 21 17 19 18 3 8 17 9 0 7, discard 18+2, write 12 21 13 4 9 14 16 12 17, discard 20+2,
+         write 4 8 2 12 8 11 5 4 21 7 21 3 13+6, discard 5+5, write 20 14 10 20 3 14 5 11 0 12+4 20, cut 3:1771,
+         mount, mount, write 13 5 0 10 18 16 7 16+2, clean 11, write 2, discard 14+4, write 9 14+3 7 16 14 9 19 20 19
+         5 15 2 11 18 15 17 16+6 19 6 5 8 12 16 10+4 21 19 12 17 3 15 16 4 3, discard 7+5, fail 1:21407, write 9 10 9
+         4 6 16 8 6 20 14 4 16 7+8 14 14, discard 7+5, write 9 1 2 19 9 14 9 13 12 0 18 18 14 7 12 1 8 8, discard
+         19+3, write 1 13 16, discard 1, write 6, flush, write 9 5, mount, write 8 10, cut 15:38351, mount, mount,
+         write 10 11 12 9 9, decay 6, fail 0:61621, mount, write 18 3, mount, write 6 6 6 5 19 18+4 21, discard 21,
+         write 9 5 19 17 12 16 1+4 7 19 15 20 5 18 19+3 18 18 5 10 5 2 4 7 18 14 11 9 9 14 5 10 11 18 3 17, mount,
+         write 7 3 8, mount, write 11 2 9 17, fail 0:32289, write 4 3 4 1 8 13 8 17 7, cut 9:56456, write 11+7, mount,
+         write 17 10, cut 0:56403, mount, mount, write 21 6 12, fail 4:32115, clean 5, write 6 18 21, discard 15+5
+         13+3, write 16 18 17 19, fail 0:39442, write 12 11 20 20 10 8 2 12 4 5 8 0 8 0 10 9+2 9 11 19 18, fail
+         11:51044, write 6+6 11 2 13, cut 1:15631, write 2, decay 58, mount, write 14 5, decay 15, cut 0:13493, write
+         1, fail 2:7813, mount, cut 8:63883, write 6, cut 3:24112, mount, decay 49900, mount, write 5 12 3 11, discard
+         10+4, write 1 1, cut 1:14882, write 21, mount, cut 5:42685, write 10, mount, write 13, cut 3:11490, write 14,
+         mount, cut 2:42849, write 15, mount, write 1 9 13 2 5, cut 1:43315, write 7, mount, mount, cut 4:30541, write
+         6, decay 56, mount, write 12, mount, mount, mount",
+    );
+}

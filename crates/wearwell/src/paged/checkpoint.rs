@@ -180,7 +180,7 @@ impl<N: Nand> PagedFtl<N> {
         }
         if !self.fill_tables()? {
             // The tables are filled in part, and have to be empty for a scan.
-            return Err(self.begin_again());
+            return Err(self.store.begin_again());
         }
         Ok(true)
     }

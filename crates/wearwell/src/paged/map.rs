@@ -107,6 +107,11 @@ impl Map {
         self.suspect_from = seq;
     }
 
+    /// True for the number of a page that is suspect.
+    pub(super) fn is_suspect(&self, seq: u64) -> bool {
+        seq >= self.suspect_from
+    }
+
     /// A mount finds more entries than there is room for: a version of some part has decayed, or the cache is smaller
     /// than before the cut. Drops those of the part with most, which is [gathered](Self::gather) from now on.
     #[cold]
@@ -243,8 +248,7 @@ impl Map {
         let is_doubted = !store.read_only && is_place(at) && store.table.used_for(store.segment_of(at)) == Use::Doubted;
         // The next try does not find it any more, so this ends.
         if is_doubted && store.log.tag_at(at, false)?.is_none() {
-            store.begins_again = true;
-            return Err(ErrorKind::Uncorrectable.into());
+            return Err(store.begin_again());
         }
         // What has faded since it was found is not found again, so this ends.
         while !self.has_gathered(part, store)? {}
@@ -265,7 +269,7 @@ impl Map {
             let mut from = 0;
             while let Some((slot, tag)) = next_in(seg, from, &covered, &mut has_gaps, store)? {
                 from = slot + 1;
-                if tag.seq >= self.suspect_from {
+                if self.is_suspect(tag.seq) {
                     continue;
                 }
                 let (at, known) = (store.slots.page(seg, slot), self.entry(tag.lpn));

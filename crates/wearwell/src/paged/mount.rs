@@ -105,6 +105,8 @@ struct Found {
     headers: u32,
     /// Segments whose erase count cannot be read.
     unknown: SegSet,
+    /// A slot cannot be read. What it held may have decayed, also if a cut may have hit it.
+    has_gaps: bool,
 }
 
 impl<N: Nand> PagedFtl<N> {
@@ -170,6 +172,7 @@ impl<N: Nand> PagedFtl<N> {
             known_erases: 0,
             headers: 0,
             unknown: SegSet::new(self.store.table.segments()),
+            has_gaps: false,
         };
         // Segments with pages that may be newer than their translation page: of all others nothing is entered.
         let mut newer = SegSet::new(self.store.table.segments());
@@ -189,7 +192,7 @@ impl<N: Nand> PagedFtl<N> {
         for seg in self.store.table.all() {
             if self.store.table.is_closed(seg) && newer.contains(seg) {
                 let scan = self.store.log.scan_segment(seg)?;
-                self.take_pages(seg, &scan, &found, &latest)?;
+                self.take_pages(seg, &scan, &found)?;
             }
         }
         // Its memory is needed again (`memory::in_mount`).
@@ -235,6 +238,7 @@ impl<N: Nand> PagedFtl<N> {
         for tag in scan.tags.iter().flatten().filter(|tag| tag.seq < IMPLAUSIBLE_CLOCK) {
             found.greatest_seq = found.greatest_seq.max(tag.seq);
         }
+        found.has_gaps |= !scan.gone.is_empty();
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
         let has_pages = scan.tags.iter().any(Option::is_some);
         if has_pages && !scan.sealed {
@@ -324,19 +328,19 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Enters the pages of a segment that are newer than their translation page, but for the suspects.
-    fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found, latest: &Latest) -> Result<(), Halt> {
+    fn take_pages(&mut self, seg: Seg, scan: &SegmentScan, found: &Found) -> Result<(), Halt> {
         let logical_pages = self.map.logical_pages();
-        self.pages_in(seg, scan, 0..logical_pages, &mut |ftl, Page { lpn, at, seq, .. }| {
+        self.pages_in(seg, scan, 0..logical_pages, &mut |ftl, Page { lpn, at, seq, is_last }| {
             // Spec M2, M14.
             let part = ftl.map.part_for(lpn);
             let is_newer = seq > found.parts[part as usize] && ftl.map.place_of(part) != LOST;
-            if !is_newer || latest.suspects().iter().any(|suspect| suspect.at == at) {
+            if !is_newer || ftl.map.is_suspect(seq) {
                 return Ok(());
             }
             if let Some(known) = ftl.map.cache.get(lpn) {
                 let Some(number) = number_of(&mut ftl.store, known)? else {
                     // It has faded since it was found, and nobody knows any more what it took the place of.
-                    return Err(ftl.begin_again());
+                    return Err(ftl.store.begin_again());
                 };
                 if number >= seq {
                     return Ok(());
@@ -346,6 +350,10 @@ impl<N: Nand> PagedFtl<N> {
             if ftl.map.place_of(part) != LOST {
                 // Known, since `count_valid` does not count what the translation page says of it.
                 ftl.map.cache.put(lpn, at, true);
+            }
+            // Spec M13. Behind an earlier cut it was copied, and it may be that copy which cannot be read.
+            if is_last && found.has_gaps {
+                ftl.store.set_use(seg, Use::Doubted);
             }
             Ok(())
         })

@@ -87,23 +87,30 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    /// Copies what may be left of rescues that never ended. Until then nothing is erased that it supersedes: if it
-    /// fades, what it was made from counts. So only empty segments take the copies. Without one it is believed, since
-    /// nothing could be written any more otherwise.
+    /// Copies what may be left of rescues that never ended, and then, if there is room, what ends with a page that an
+    /// earlier cut may have hit. Until then nothing is erased that it supersedes: if it fades, what it was made from
+    /// counts. So only empty segments take the copies. Without one it is believed, since nothing could be written any
+    /// more otherwise.
     ///
     /// The suspect comes first: behind a copy with a greater number no mount would know it.
     fn renew_doubted(&mut self) -> Result<(), Halt> {
         // Spec M13.
         self.store.keeps_stale = true;
-        for seg in self.store.table.all() {
-            if self.store.table.used_for(seg) != Use::Doubted {
-                continue;
+        for of_rescues in [true, false] {
+            for seg in self.store.table.all() {
+                if self.store.table.used_for(seg) != Use::Doubted
+                    || of_rescues && !self.store.log.scan_segment(seg)?.doubts_end
+                {
+                    continue;
+                }
+                let left = if of_rescues { 0 } else { self.store.held() };
+                let has_room = self.new_entries(seg) <= self.map.cache.room_in_mount() && self.store.empty() > left;
+                // What does not fit into one segment takes two, and only one becomes free.
+                if has_room && (self.store.table.valid(seg) <= self.most_moved() || !self.is_low()) {
+                    self.renew(seg)?;
+                }
+                self.store.set_use(seg, Use::Closed);
             }
-            let has_pages = self.store.table.valid(seg) > 0;
-            if has_pages && self.new_entries(seg) <= self.map.cache.room_in_mount() && self.store.empty() > 0 {
-                self.renew(seg)?;
-            }
-            self.store.set_use(seg, Use::Closed);
         }
         Ok(())
     }
@@ -156,8 +163,7 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     fn has_doubted(&self) -> bool {
-        let table = &self.store.table;
-        table.all().any(|seg| table.used_for(seg) == Use::Doubted && table.valid(seg) > 0)
+        self.store.table.all().any(|seg| self.store.table.used_for(seg) == Use::Doubted)
     }
 
     /// Copies what counts in a doubted segment. The mount begins again if some of it has faded.
@@ -165,33 +171,37 @@ impl<N: Nand> PagedFtl<N> {
         let is_here = |ftl: &mut Self, part| {
             Ok(ftl.store.is_in(ftl.map.place_of(part), seg) && ftl.map.holds_part(part, &mut ftl.store)?)
         };
-        let is_done = match self.store.table.is_of_map(seg) {
-            true => self.write_parts(self.store.table.valid(seg), &is_here, false)?,
-            // What cannot be read stays, and would open a segment in each mount.
-            false => !self.has_pages_to_move(seg)? || self.move_pages(None, &[seg])?,
-        };
-        if !is_done {
-            return Ok(());
+        if self.store.table.is_of_map(seg) {
+            self.write_parts(self.store.table.valid(seg), &is_here, false)?;
+        }
+        // A full segment takes two others, each with a mark and padding. What cannot be read stays, and would open one
+        // in each mount.
+        for _ in 0..2 {
+            if self.has_pages_to_move(seg)? {
+                self.move_pages(None, &[seg])?;
+            }
         }
         let Self { map, store, .. } = self;
         let parts = (0..store.plan.parts).map(|part| map.place_of(part));
         // A translation page that names a place there is newer than the rescue, which had ended then.
-        let mut has_faded = false;
         for at in map.cache.places().map(|(_, at)| at).chain(parts) {
-            has_faded = store.is_in_use(at) && store.is_in(at, seg) && store.log.tag_at(at, false)?.is_none();
-            if has_faded {
-                break;
+            if store.is_in(at, seg) && store.log.tag_at(at, false)?.is_none() {
+                // The next try does not find it any more, so this ends.
+                return Err(store.begin_again());
             }
         }
-        // The next try does not find it any more, so this ends.
-        if has_faded { Err(self.begin_again()) } else { Ok(()) }
+        Ok(())
+    }
+
+    fn is_low(&self) -> bool {
+        self.store.free_for_data() <= self.store.held()
     }
 
     /// Writes the suspect once more. False if there is no free segment. Of a translation page that can no longer be
     /// read, a new version is made from what was there before it.
     fn rescue(&mut self, suspect: &Page) -> Result<bool, Halt> {
         // With what programs may fail here, the next segments may be the last ones.
-        let is_low = self.store.free_for_data() <= self.store.held();
+        let is_low = self.is_low();
         if let Some(part) = self.map.part_in(suspect.lpn) {
             return self.move_parts(Some((part, suspect.at)), is_low);
         }
@@ -220,7 +230,7 @@ impl<N: Nand> PagedFtl<N> {
         let page = self.map.lend();
         if !self.store.log.holds(suspect.at, suspect.lpn, page)? {
             // It has faded.
-            return Err(self.begin_again());
+            return Err(self.store.begin_again());
         }
         // What an erase has left fades. It begins only once the suspect is complete. A later copy there is what is left
         // of a rescue.
@@ -309,7 +319,7 @@ impl<N: Nand> PagedFtl<N> {
             && !self.move_newest(page.lpn, page.at)?
         {
             // It has faded.
-            return Err(self.begin_again());
+            return Err(self.store.begin_again());
         }
         // The map knows pages that no scan finds: an erase that was cut may have emptied those before them.
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
@@ -402,13 +412,6 @@ impl<N: Nand> PagedFtl<N> {
         }
         self.release_empty();
         Ok(())
-    }
-
-    /// Something has faded since the mount found it. The next try does without it.
-    #[cold]
-    pub(super) fn begin_again(&mut self) -> Halt {
-        self.store.begins_again = true;
-        ErrorKind::Uncorrectable.into()
     }
 
     /// A program failed, so that what was copied will not count.

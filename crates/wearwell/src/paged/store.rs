@@ -228,6 +228,13 @@ impl<N: Nand> Store<N> {
         Halt::Refused
     }
 
+    /// Something has faded since the mount found it. The next try does without it.
+    #[cold]
+    pub(super) fn begin_again(&mut self) -> Halt {
+        self.begins_again = true;
+        ErrorKind::Uncorrectable.into()
+    }
+
     /// Counts the segments anew, after the table was filled.
     pub(super) fn recount_all(&mut self) {
         (self.free, self.empty, self.map_segments, self.good) = (0, 0, 0, 0);

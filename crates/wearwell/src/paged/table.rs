@@ -39,7 +39,8 @@ pub(super) enum Use {
     /// Closed, because a program in it failed. It is to be emptied and retired.
     Failing,
     Bad,
-    /// In a mount: closed, and it may be what an erase has left of a rescue that never ended (Spec M13).
+    /// In a mount: closed, and it may be what an erase has left of a rescue that never ended, or end with a page that
+    /// an earlier cut has hit (Spec M13).
     Doubted,
 }
 
