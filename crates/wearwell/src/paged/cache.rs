@@ -274,6 +274,8 @@ impl Cache {
 mod tests {
     use super::super::map::LOST;
     use super::*;
+    use crate::random::Rng;
+    use alloc::collections::BTreeMap;
     use alloc::vec;
 
     #[test]
@@ -293,6 +295,25 @@ mod tests {
         cache.remove(&(10..20));
         assert_eq!(cache.places().collect::<Vec<_>>(), vec![(Lpn(3), Ppn(2))]);
         assert_eq!(cache.first_with(10, |at| at == Ppn(2)), Some(0));
+    }
+
+    #[test]
+    fn entries_stay_what_they_are_where_others_come_and_go() {
+        for (logical_pages, place_bytes) in [(200, 2), (200, 3), (1 << 23, 3), (1 << 23, 4)] {
+            let mut cache = Cache::new(Form::new(logical_pages, place_bytes), 60, 0);
+            let (mut model, mut rng) = (BTreeMap::new(), Rng::new(1));
+            for at in 0..2000 {
+                let lpn = rng.below(200);
+                if cache.has_room(Lpn(lpn)) {
+                    assert_eq!(cache.put(Lpn(lpn), Ppn(at), false), model.insert(Lpn(lpn), Ppn(at)));
+                } else {
+                    let gone = lpn..lpn + rng.below(60);
+                    cache.remove(&gone);
+                    model.retain(|known, _| !gone.contains(&known.0));
+                }
+                assert!(cache.places().eq(model.iter().map(|(&lpn, &at)| (lpn, at))), "{at}: {cache:?}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! A victim's tags are read from its summary and sorted by logical page. Each page is looked up, so that each
 //! translation page is read about once for a victim. What counts is appended elsewhere under a new number. So the
-//! counts of valid pages decide which segment is emptied, and the map alone decides what may be erased.
+//! counts of valid pages and the ages of segments decide which one is emptied, and the map alone decides what may be
+//! erased.
 
 use wearwell_flash::{ErrorKind, Nand};
 
@@ -150,8 +151,9 @@ impl<N: Nand> PagedFtl<N> {
             // In halves: one of this epoch was opened half an epoch ago, on average.
             ((slots.saturating_sub(valid) * (2 * age + 1)) << WORTH_BITS) / (valid + 1)
         };
-        let full = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
-        full.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
+        let is_data = |seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg);
+        // Before they are compared: of thousands of slots, what one gives back is worth as little as nothing.
+        table.all().filter(|&seg| is_data(seg) && table.valid(seg) < slots).max_by_key(|&seg| worth(seg))
     }
 
     /// The least worn segment with data, if others are much more worn.
