@@ -149,11 +149,12 @@ impl<N: Nand> PagedFtl<N> {
         let worth = |seg: Seg| {
             let (valid, age) = (table.valid(seg), if is_short { 0 } else { table.age(seg, epoch) });
             // In halves: one of this epoch was opened half an epoch ago, on average.
-            ((slots.saturating_sub(valid) * (2 * age + 1)) << WORTH_BITS) / (valid + 1)
+            let worth = ((slots.saturating_sub(valid) * (2 * age + 1)) << WORTH_BITS) / (valid + 1);
+            // Of thousands of slots, a single one is worth something, too.
+            worth.max(u32::from(valid < slots))
         };
-        let is_data = |seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg);
-        // Before they are compared: of thousands of slots, what one gives back is worth as little as nothing.
-        table.all().filter(|&seg| is_data(seg) && table.valid(seg) < slots).max_by_key(|&seg| worth(seg))
+        let full = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
+        full.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
     }
 
     /// The least worn segment with data, if others are much more worn.
