@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wearwell::page::log::{MapLog, NandLog};
 use wearwell::page::{PageConfig, PageFtl, Policies};
-use wearwell::{BlockDevice, Inspect, Lpn, NandGeometry, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+use wearwell::{BlockDevice, Lpn, NandGeometry, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
 mod chip;
 
-use chip::{Chip, GEOMETRY};
+use chip::{Chip, GEOMETRY, spread};
 
 /// Counts the bytes that are allocated, and the most there were.
 struct Counting;
@@ -133,11 +133,7 @@ fn on_flash(
     MOST.store(start, Ordering::Relaxed);
     let cost = measure(&mut ftl, |ftl| ftl.log().chip(), logical_pages, hot)?;
     let bytes = MOST.load(Ordering::Relaxed) - start;
-    let spread = {
-        // Gone before the mount, whose memory is measured.
-        let erases = ftl.erase_counts();
-        erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0)
-    };
+    let spread = spread(&ftl);
     let log = ftl.into_log();
     let reads = log.chip().reads;
     MOST.store(0, Ordering::Relaxed);

@@ -6,12 +6,12 @@
 //! tenth of the pages. `docs/src/design/peers/dhara.c` runs the same streams on Dhara, and is changed with this.
 
 use wearwell::page::log::MapLog;
-use wearwell::{BlockDevice, Inspect, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
+use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
 mod chip;
 
-use chip::{Chip, GEOMETRY};
+use chip::{Chip, GEOMETRY, spread};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -146,9 +146,7 @@ fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
     let most = disk.write(HOT_WRITES, false)?;
     let programs = (disk.ops()[1] - before) as f64 / f64::from(HOT_WRITES);
     println!("| the same, {HOT_WRITES} more of them | {programs:.2}, at most {most} operations |");
-    let erases = disk.ftl.erase_counts();
-    let spread = erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0);
-    println!("| erases differ by then | {spread} |");
+    println!("| erases differ by then | {} |", spread(&disk.ftl));
     Ok(())
 }
 

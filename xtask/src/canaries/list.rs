@@ -4,6 +4,7 @@ mod block;
 mod nor;
 mod page;
 mod page_end;
+mod page_tags;
 mod paged;
 
 use std::fmt;
@@ -83,7 +84,8 @@ const fn missed(run: Run) -> Evidence {
 
 /// All of them, by engine.
 pub(crate) fn all() -> impl Iterator<Item = &'static Canary> {
-    page::PAGE.iter().chain(page_end::PAGE_END).chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
+    let of_pages = page::PAGE.iter().chain(page_tags::PAGE_TAGS).chain(page_end::PAGE_END);
+    of_pages.chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
 }
 
 #[cfg(test)]

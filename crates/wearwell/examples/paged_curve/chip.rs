@@ -1,6 +1,6 @@
 //! The chip of these examples: it counts what is done to it.
 
-use wearwell::{BlockAddr, Nand, NandGeometry, PageAddr, RamNand, RamNandError, ReadReport};
+use wearwell::{BlockAddr, Inspect, Nand, NandGeometry, PageAddr, RamNand, RamNandError, ReadReport};
 
 /// A chip that counts.
 #[derive(Debug)]
@@ -44,3 +44,9 @@ impl Nand for Chip {
 
 pub(crate) const GEOMETRY: NandGeometry =
     NandGeometry { page_bytes: 2048, spare_bytes: 64, pages_per_block: 64, blocks: 1024, ..NandGeometry::SLC };
+
+/// By how much the erase counts of a device differ.
+pub(crate) fn spread(device: &impl Inspect) -> u32 {
+    let erases = device.erase_counts();
+    erases.iter().max().unwrap_or(&0) - erases.iter().min().unwrap_or(&0)
+}

@@ -75,11 +75,9 @@ pub(super) fn is_worn_out<T>(ended: &Result<T, MountError>) -> bool {
 }
 
 /// A device that is worn out for a step behind the recovery is mounted all the same: the next write says it again.
-pub(super) fn unless_worn_out(ended: Result<(), FtlError>) -> Result<(), MountError> {
-    match ended {
-        Ok(()) | Err(FtlError::WornOut { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+pub(super) fn unless_worn_out(ended: Result<(), impl Into<MountError>>) -> Result<(), MountError> {
+    let ended = ended.map_err(Into::into);
+    if is_worn_out(&ended) { Ok(()) } else { ended }
 }
 
 /// Takes the log from where a mount or a format finds it.

@@ -21,7 +21,7 @@ use wearwell_flash::ErrorKind;
 
 use super::allocator::Allocator;
 use super::discards::DiscardMap;
-use super::found::{Found, MountError, is_worn_out, note};
+use super::found::{Found, MountError, note, unless_worn_out};
 use super::log::{Discards, Kind, Log, Source};
 use super::map::FlatMap;
 use crate::addr::{Class, Lpn, Ppn, Seg};
@@ -236,10 +236,7 @@ impl<'a, L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Rescue<'a, L, P, V, 
         if !self.incomplete.is_empty() && self.is_at_last() {
             let mut more = Vec::new();
             self.add_victims(&mut more, &[]);
-            let ended = self.copy_in_batches(more, false, faded);
-            if !is_worn_out(&ended) {
-                ended?;
-            }
+            unless_worn_out(self.copy_in_batches(more, false, faded))?;
         }
         Ok(rescued_pages)
     }

@@ -153,16 +153,16 @@ impl<N: Nand> PagedFtl<N> {
             // Of thousands of slots, a single one is worth something, too.
             worth.max(u32::from(valid < slots))
         };
-        let full = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
-        full.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
+        let candidates = table.all().filter(|&seg| table.is_candidate(seg));
+        candidates.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
     }
 
     /// The least worn segment with data, if others are much more worn.
     fn most_rested(&self) -> Option<Seg> {
         let table = &self.store.table;
         let most = table.all().filter(|&seg| table.used_for(seg) != Use::Bad).map(|seg| table.erases(seg)).max()?;
-        let closed = table.all().filter(|&seg| table.used_for(seg) == Use::Closed && !table.is_of_map(seg));
-        closed.min_by_key(|&seg| table.erases(seg)).filter(|&seg| table.erases(seg) + WEAR_SPREAD < most)
+        let candidates = table.all().filter(|&seg| table.is_candidate(seg));
+        candidates.min_by_key(|&seg| table.erases(seg)).filter(|&seg| table.erases(seg) + WEAR_SPREAD < most)
     }
 
     /// Begins to empty a segment.
@@ -341,8 +341,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// The data of a segment fades.
     pub(super) fn refresh(&mut self, seg: Seg) {
-        let table = &self.store.table;
-        if table.used_for(seg) == Use::Closed && !table.is_of_map(seg) {
+        if self.store.table.is_candidate(seg) {
             self.fading = Some(seg);
         }
     }

@@ -125,6 +125,10 @@ impl<N: Nand> PagedFtl<N> {
     /// True if a page of the host's counts in a segment, and its tag can be read.
     fn has_pages_to_move(&mut self, seg: Seg) -> Result<bool, Halt> {
         let Self { map, store, .. } = self;
+        // To look is to read all translation pages.
+        if store.table.valid(seg) == 0 {
+            return Ok(false);
+        }
         for lpn in (0..map.logical_pages()).map(Lpn) {
             let at = map.lookup(lpn, store)?;
             if store.is_in(at, seg) && store.log.tag_at(at, false)?.is_some() {

@@ -131,7 +131,6 @@ impl Table {
     }
 
     /// The erases, and in the upper bits the epoch.
-    #[inline(never)]
     fn past(&self, seg: Seg) -> u32 {
         let [_, _, a, b, c] = self.rows[seg.index()];
         u32::from_le_bytes([a, b, c, 0])
@@ -179,6 +178,11 @@ impl Table {
     /// True if the segment holds pages and takes no more.
     pub(super) fn is_closed(&self, seg: Seg) -> bool {
         matches!(self.used_for(seg), Use::Closed | Use::Failing | Use::Doubted)
+    }
+
+    /// True if the cleaner may choose the segment: it is closed and holds pages of the host's.
+    pub(super) fn is_candidate(&self, seg: Seg) -> bool {
+        self.used_for(seg) == Use::Closed && !self.is_of_map(seg)
     }
 
     /// True if the segment holds pages, or is about to.

@@ -585,14 +585,4 @@ pub(super) const PAGE: &[Canary] = &[
         crash: caught(Run::Crash("retold::said")),
         torture: caught(Run::Kept("a_copy_of_a_rescue_that_never_ended_fades")),
     },
-    Canary {
-        name: "begun-summary",
-        rule: "T4",
-        broken: "what cannot be read in the place of a summary shows that it was begun, whatever is erased before it",
-        file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
-        from: "programmed == self.layout.slots && self.has",
-        to: "(BROKEN || programmed == self.layout.slots) && self.has",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_rescue_that_an_erase_has_left_seems")),
-    },
 ];

@@ -5,16 +5,6 @@ use super::{Canary, Run, caught, missed};
 /// In the order of the rules.
 pub(super) const PAGE_END: &[Canary] = &[
     Canary {
-        name: "tag-page-of-the-end",
-        rule: "T6",
-        broken: "a rescue has ended without the tag page of its last copy",
-        file: "crates/wearwell/src/page/log/nand_tag_pages.rs",
-        from: "found.rescue_end + u32::from(found",
-        to: "found.rescue_end + u32::from(!BROKEN && found",
-        crash: caught(Run::Crash("retold::said")),
-        torture: caught(Run::Kept("a_rescue_without_the_tag_page")),
-    },
-    Canary {
         name: "any-kind",
         rule: "P14",
         broken: "any tag with the number of a logical page makes a slot hold it",
