@@ -23,6 +23,7 @@ const WRITES: u32 = 400_000;
 const READS: u32 = 50_000;
 const CUTS: u32 = 200;
 const HOT_WRITES: u32 = 2_000_000;
+const BETWEEN_CUTS: u32 = 10_000;
 
 /// A disk under a stream of writes.
 struct Disk {
@@ -147,6 +148,13 @@ fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
     let programs = (disk.ops()[1] - before) as f64 / f64::from(HOT_WRITES);
     println!("| the same, {HOT_WRITES} more of them | {programs:.2}, at most {most} operations |");
     println!("| erases differ by then | {} |", spread(&disk.ftl));
+    let before = disk.ops()[1];
+    for _ in 0..WRITES / BETWEEN_CUTS {
+        disk.write(BETWEEN_CUTS, false)?;
+        (disk, _) = disk.mount()?;
+    }
+    let programs = (disk.ops()[1] - before) as f64 / f64::from(WRITES);
+    println!("| the same, a cut and a mount behind each {BETWEEN_CUTS} writes | {programs:.2} |");
     Ok(())
 }
 

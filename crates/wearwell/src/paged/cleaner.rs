@@ -144,7 +144,7 @@ impl<N: Nand> PagedFtl<N> {
     /// only left alone. Where segments are short, the emptiest one.
     fn most_worth(&self) -> Option<Seg> {
         let Self { store, .. } = self;
-        let (table, slots, epoch) = (&store.table, store.slots.per_segment(), store.epoch());
+        let (table, slots, epoch) = (&store.table, store.slots.per_segment(), store.epoch(store.next_seq));
         let is_short = self.spare_segments() < FREE_FOR_HOST;
         let worth = |seg: Seg| {
             let (valid, age) = (table.valid(seg), if is_short { 0 } else { table.age(seg, epoch) });
@@ -235,7 +235,7 @@ impl<N: Nand> PagedFtl<N> {
             }
         }
         // Every page was looked up. What is left of the count are copies whose successors were not known.
-        self.store.table.clear_valid(job.victim);
+        self.store.table.set_valid(job.victim, 0);
         self.job = None;
         self.store.stats.cleanings += 1;
         self.store.erase(job.victim).map(|_| ())

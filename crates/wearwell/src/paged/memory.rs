@@ -55,12 +55,12 @@ fn in_service(shape: &LogShape) -> usize {
     Stream::ALL.len() * of_open(shape) + if is_in_one_page(shape) { 0 } else { of_scan(shape) }
 }
 
-/// In a mount, beside the tables: numbers of the translation pages and two sets of segments. With them, first a scan
-/// and one set more, and then two segments that are filled from a list of victims.
+/// In a mount, beside the tables: numbers of the translation pages and two sets of segments. With them, first a scan,
+/// and then two segments that are filled from a list of victims.
 fn in_mount(shape: &LogShape, plan: &Plan) -> usize {
     let set = SegSet::bytes(shape.segments);
     let found = plan.parts as usize * size_of::<u64>() + 2 * set;
     let moving = 2 * of_open(shape) + shape.slots as usize * size_of::<Seg>();
     let reading = if is_in_one_page(shape) { 0 } else { of_scan(shape) };
-    found + (of_scan(shape) + set).max(moving + reading)
+    found + of_scan(shape).max(moving + reading)
 }

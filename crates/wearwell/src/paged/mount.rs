@@ -174,29 +174,25 @@ impl<N: Nand> PagedFtl<N> {
             unknown: SegSet::new(self.store.table.segments()),
             has_gaps: false,
         };
-        // Segments with pages that may be newer than their translation page: of all others nothing is entered.
-        let mut newer = SegSet::new(self.store.table.segments());
         for seg in self.store.table.all() {
             let scan = self.store.log.scan_segment(seg)?;
             self.take_segment(seg, &scan, &mut found)?;
             self.take_parts(seg, &scan, &mut found)?;
-            if self.may_be_newer(&scan, &found) {
-                newer.insert(seg);
-            }
         }
         let never_formatted = self.is_never_formatted(&found)?;
         // Spec M5.
         let latest = core::mem::replace(&mut found.latest, Latest::EMPTY);
         self.map.set_suspect_from(latest.suspects().last().map_or(u64::MAX, |page| page.seq));
         latest.others().iter().for_each(|page| self.take_part(page, &mut found));
+        // Nothing is entered of segments without pages that may be newer than their translation page.
+        let oldest = found.parts.iter().fold(u64::MAX, |oldest, &number| oldest.min(number));
+        let (since, until) = (self.store.clock(oldest), self.store.clock(found.greatest_seq));
         for seg in self.store.table.all() {
-            if self.store.table.is_closed(seg) && newer.contains(seg) {
+            if self.store.table.is_closed(seg) && self.store.table.may_be_newer(seg, since, until) {
                 let scan = self.store.log.scan_segment(seg)?;
                 self.take_pages(seg, &scan, &found)?;
             }
         }
-        // Its memory is needed again (`memory::in_mount`).
-        drop(newer);
         // Spec M14. A suspect is copied, which takes an entry, too.
         let is_data = |page: &Page| self.map.part_in(page.lpn).is_none();
         if let Some(page) = latest.suspects().first().filter(|page| is_data(page)) {
@@ -224,7 +220,16 @@ impl<N: Nand> PagedFtl<N> {
             self.store.set_use(seg, Use::Bad);
             return Ok(());
         }
-        found.is_ours |= scan.erases.is_some() || scan.tags.iter().any(Option::is_some);
+        // Also of a segment that is void, whose numbers are used up. Those that no device lives to see are passed over
+        // (P2).
+        let mut last = None;
+        for tag in scan.tags.iter().flatten() {
+            if tag.seq < IMPLAUSIBLE_CLOCK {
+                found.greatest_seq = found.greatest_seq.max(tag.seq);
+            }
+            last = Some(tag.seq);
+        }
+        found.is_ours |= scan.erases.is_some() || last.is_some();
         match scan.erases.filter(|&erases| erases < IMPLAUSIBLE_ERASES) {
             Some(erases) => {
                 self.store.table.set_erases(seg, erases);
@@ -233,21 +238,16 @@ impl<N: Nand> PagedFtl<N> {
             }
             None => found.unknown.insert(seg),
         }
-        // Also of a segment that is void, whose numbers are used up. Those that no device lives to see are passed over
-        // (P2).
-        for tag in scan.tags.iter().flatten().filter(|tag| tag.seq < IMPLAUSIBLE_CLOCK) {
-            found.greatest_seq = found.greatest_seq.max(tag.seq);
-        }
         found.has_gaps |= !scan.gone.is_empty();
         // Spec M3. Nothing tells whether a cut has hit the first page of an empty segment.
-        let has_pages = scan.tags.iter().any(Option::is_some);
-        if has_pages && !scan.sealed {
+        if last.is_some() && !scan.sealed {
             found.unsealed.insert(seg);
         }
-        if scan.may_be_void() || !has_pages {
+        let Some(last) = last.filter(|_| !scan.may_be_void()) else {
             self.store.set_use(seg, Use::Suspect);
             return Ok(());
-        }
+        };
+        self.store.table.set_epoch(seg, self.store.epoch(last));
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
         // Spec M13.
         self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
@@ -296,24 +296,22 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    /// Enters the translation pages of a segment, but for the latest pages of all, which are only noted.
+    /// Enters the translation pages of a segment, but for the latest pages of all, which are only noted. Notes when the
+    /// newest of the host's pages was written that are newer than their translation page, as far as this is found.
+    /// Another version of it can only be newer still.
     fn take_parts(&mut self, seg: Seg, scan: &SegmentScan, found: &mut Found) -> Result<(), Halt> {
         let end = self.map.logical_pages() + self.store.plan.parts;
         self.pages_in(seg, scan, 0..end, &mut |ftl, page| {
+            if page.lpn.0 < ftl.map.logical_pages() && page.seq > found.parts[ftl.map.part_for(page.lpn) as usize] {
+                // Numbers only grow within a segment.
+                let clock = ftl.store.clock(page.seq);
+                ftl.store.table.note_newest(seg, clock);
+            }
             if let Some(beyond) = found.latest.enter(page) {
                 ftl.take_part(&beyond, found);
             }
             Ok(())
         })
-    }
-
-    /// True if a segment has pages that are newer than their translation page, as far as they are found. The others can
-    /// only be newer still.
-    fn may_be_newer(&self, scan: &SegmentScan, found: &Found) -> bool {
-        let is_newer = |tag: &Tag| {
-            tag.lpn.0 < self.map.logical_pages() && tag.seq > found.parts[self.map.part_for(tag.lpn) as usize]
-        };
-        scan.tags.iter().flatten().any(is_newer)
     }
 
     /// Enters a page, if it is a translation page and the newest of its part.
@@ -368,12 +366,14 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Counts the valid pages of each segment.
     fn count_valid(&mut self) -> Result<(), Halt> {
-        // Pages of a segment that was revived had been passed over before.
-        while self.count_pages()? {
+        loop {
             let table = &mut self.store.table;
-            table.all().for_each(|seg| table.clear_valid(seg));
+            table.all().for_each(|seg| table.set_valid(seg, 0));
+            // Pages of a segment that was revived had been passed over before.
+            if !self.count_pages()? {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Counts the valid pages, and revives the segments that they lie in. True if there was one.

@@ -279,10 +279,18 @@ impl<N: Nand> Store<N> {
         self.empty >= self.held()
     }
 
-    /// The epoch, by which segments age. Eight to sixteen pass while as many pages are programmed as the chip has.
-    pub(super) fn epoch(&self) -> u32 {
+    /// A clock of numbers. It goes on by 512 to 1,024 while as many pages are programmed as the chip has, so no chip
+    /// lasts until it is full.
+    pub(super) fn clock(&self, number: u64) -> u32 {
+        (number >> self.plan.places.ilog2().saturating_sub(9)) as u32
+    }
+
+    /// The epoch of a number, by which segments age. Eight to sixteen pass while as many pages are programmed as the
+    /// chip has.
+    #[inline(never)]
+    pub(super) fn epoch(&self, number: u64) -> u32 {
         // The lower half of the number is enough: a few bits of the epoch are kept.
-        self.next_seq as u32 >> self.plan.places.ilog2().saturating_sub(3)
+        number as u32 >> self.plan.places.ilog2().saturating_sub(3)
     }
 
     /// A place was taken by a page that counts.
@@ -337,7 +345,7 @@ impl<N: Nand> Store<N> {
             }
             self.set_of_map(seg, stream == Stream::Map);
             self.set_use(seg, Use::Open);
-            self.table.set_opened(seg, self.epoch());
+            self.table.set_opened(seg, self.epoch(self.next_seq));
             self.open[stream as usize] = Some(Open { seg, next: 0, opened: self.next_seq });
             return Ok(true);
         }

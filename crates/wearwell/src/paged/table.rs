@@ -11,6 +11,10 @@ const VALID: u16 = (1 << VALID_BITS) - 1;
 /// Set if the segment holds translation pages.
 const OF_MAP: u16 = 1 << 15;
 
+/// In a mount: the segment may have a page that is newer than its translation page, and the lower bits say when that
+/// was written.
+const HAS_NEWER: u32 = 1 << (VALID_BITS - 1);
+
 /// Most slots that a segment may have.
 pub(super) const MOST_SLOTS: u32 = VALID as u32;
 
@@ -109,8 +113,20 @@ impl Table {
         self.set_word(seg, word - u16::from(word & VALID > 0));
     }
 
-    pub(super) fn clear_valid(&mut self, seg: Seg) {
-        self.set_word(seg, self.word(seg) & !VALID);
+    pub(super) fn set_valid(&mut self, seg: Seg, to: u32) {
+        self.set_word(seg, self.word(seg) & !VALID | to as u16);
+    }
+
+    /// Notes in a mount, in place of the number of valid pages, when the newest page of a segment was written of those
+    /// that may be newer than their translation page.
+    pub(super) fn note_newest(&mut self, seg: Seg, clock: u32) {
+        self.set_valid(seg, HAS_NEWER | clock % HAS_NEWER);
+    }
+
+    /// True if that page may have been written between these two. All were written before the second.
+    pub(super) fn may_be_newer(&self, seg: Seg, since: u32, until: u32) -> bool {
+        let (noted, span) = (self.valid(seg), until - since);
+        noted >= HAS_NEWER && (span >= HAS_NEWER || noted.wrapping_sub(since) % HAS_NEWER <= span)
     }
 
     pub(super) fn used_for(&self, seg: Seg) -> Use {
@@ -156,12 +172,17 @@ impl Table {
         epoch.wrapping_sub(self.past(seg) >> ERASE_BITS) % EPOCHS
     }
 
-    /// Notes that the segment is opened in this epoch. The oldest do not become older.
-    pub(super) fn set_opened(&mut self, seg: Seg, epoch: u32) {
+    /// Notes the epoch in which a segment was opened.
+    pub(super) fn set_epoch(&mut self, seg: Seg, epoch: u32) {
         self.set_past(seg, self.erases(seg), epoch);
+    }
+
+    /// Notes that a segment is opened now. The oldest do not become older.
+    pub(super) fn set_opened(&mut self, seg: Seg, now: u32) {
+        self.set_epoch(seg, now);
         for seg in self.all() {
-            if self.age(seg, epoch) > OLDEST {
-                self.set_past(seg, self.erases(seg), epoch.wrapping_sub(OLDEST));
+            if self.age(seg, now) > OLDEST {
+                self.set_epoch(seg, now.wrapping_sub(OLDEST));
             }
         }
     }
@@ -255,6 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_newer_is_never_passed_over() {
+        let (mut table, seg) = (Table::new(1), Seg(0));
+        assert!(!table.may_be_newer(seg, 0, 0), "nothing is noted");
+        // Of a clock only the lower bits are kept.
+        for since in [0, 5, HAS_NEWER - 1, HAS_NEWER, 3 * HAS_NEWER + 7] {
+            for later in [0, 1, HAS_NEWER - 1, HAS_NEWER, 9 * HAS_NEWER] {
+                table.note_newest(seg, since + later);
+                for span in [later, later + 1, later + HAS_NEWER] {
+                    assert!(table.may_be_newer(seg, since, since + span), "{since} {later} {span}");
+                }
+            }
+            table.note_newest(seg, since);
+            assert!(!table.may_be_newer(seg, since + 1, since + 9), "it is older than {since}");
+        }
+    }
+
+    #[test]
     fn the_columns_of_a_segment_do_not_touch_each_other() {
         let (mut table, seg) = (Table::new(2), Seg(1));
         (0..9).for_each(|_| table.gain(seg));
@@ -268,7 +306,7 @@ mod tests {
             }
         }
         assert_eq!((table.erases(seg), table.age(seg, 13)), (0x2_3456, 4));
-        table.clear_valid(seg);
+        table.set_valid(seg, 0);
         table.lose(seg);
         assert_eq!((table.valid(seg), table.used_for(seg)), (0, Use::Doubted));
         assert_eq!((table.valid(Seg(0)), table.used_for(Seg(0)), table.erases(Seg(0))), (0, Use::Free, 0));
