@@ -264,3 +264,42 @@ fn a_read_only_device_looks_for_the_header_of_the_original() {
          6:14285 8:9236 10:5013 12:11816, mount, cut 3:10810, write 3, mount",
     );
 }
+
+/// A device has 12 good segments of the 19 that it needs. The erase of a rescue was cut, and what it has left is copied
+/// once more; but that mount is cut, too, and then no segment is empty. The copies were believed, the segment with the
+/// original of one of them was erased, and that copy faded. Now the original counts, which can be read (SPEC M13).
+#[test]
+fn a_worn_device_has_no_empty_segment() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=8 blocks=21 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=40
+         logical-pages=35 endurance=100000 seed=14744917649506699211",
+        "write 32+3 21 31 23 8 12 30 4 1 14 6 8 12 21 4 27 3 8 10 29 18 5 16 9 11 12 3 7 3 8 5 19 12 22 20 7 26 28 0
+         8 3 26 7 29 1 27 11 22 21 21 33 13 17 4, mount, write 3, cut 1:14062, write 13, fail 0:46794, cut 2:20715,
+         mount, fail 0:58283 2:57314 4:28360 6:14370 8:37435 10:50160, cut 13:125, mount, fail 0:2686, mount, cut
+         7:8247, mount, cut 0:718, mount, cut 0:41908, mount, mount",
+    );
+}
+
+/// The same in a long history (`mixed-decay` 2000000005365): failures have left few good segments, a rescue was cut,
+/// and then its erase. It took the mark and left two copies, which faded.
+#[test]
+fn what_a_doubted_rescue_was_made_from_counts() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=16 pages-per-block=16 blocks=42 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=3
+         logical-pages=378 endurance=100000 seed=6281186626596238891",
+        "write 112+8, mount, write 162+5, cut 2:1841, mount, mount, write 287, part 200, write 256, part 454 382 416,
+         write 315 278, part 557 53, write 341, part 47, mount, write 275 335 67 305, decay 6, mount, mount, write 121
+         50 48 146, part 734, write 21 107 254 270 319 54, part 717 113+2@1, write 182 6 239 373 23 306 7, part 229,
+         write 124 191 250 284 59 270 326 312 318 75 330, fail 1:21379, write 178, fail 0:57481, write 143 314 253 184
+         26+3 120 365 209, part 225+2@2, write 19 27 37 34 73 96 336 88 20+4, part 118, write 315 209 147 129 221 167
+         260, part 543, write 333 92 332 218, part 286 38, write 75 147 135+6 93 38, fail 0:59246, write 370, part
+         283, write 93 36 63 22+5 127, mount, mount, write 199 223, mount, write 205+4, part 547+2@2, write 12 313 33
+         203 0 240, mount, write 19+6 46 292 212 112, part 694 644, fail 2:38467, part 330+5, write 197, mount, part
+         290, fail 0:15518 2:22639, write 273+8 269 306 296, part 543, write 299+6, part 624, write 222 255 127 193+8,
+         mount, write 346 330, part 554, write 38 317 228, mount, write 352+8, fail 0:62247 2:61925 4:26866 6:1128
+         8:7398 10:53505 12:62779 14:58803 16:207, mount, fail 0:14325 2:39809 4:47245, mount, cut 6:4267, mount, fail
+         0:37106, cut 2:62960, mount, cut 0:18358, mount, mount",
+    );
+}

@@ -51,11 +51,11 @@ impl PagedConfig {
 
     pub(super) fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
         let Self { logical_pages, .. } = *self;
-        let physical_pages = u64::from(shape.segments) * u64::from(shape.slots);
         let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
         if with_overhead >= u64::from(u32::MAX) {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
+        let places = shape.segments * shape.slots;
         if logical_pages == 0 {
             return Err(ConfigError::NoPages);
         }
@@ -74,33 +74,30 @@ impl PagedConfig {
         if logical_pages > most {
             return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages: most });
         }
-        let entry_bytes = (2..4).find(|bytes| physical_pages + 2 < 1 << (8 * bytes)).unwrap_or(4);
+        // The greatest two numbers name no place.
+        let entry_bytes = ((places + 2).ilog2() / 8 + 1).max(2);
         let per_part = shape.page_bytes / entry_bytes;
-        let plan_of = |logical_pages: u32| {
-            let parts = logical_pages.div_ceil(per_part);
+        // As many pages as fit, of those asked for: how many these are is told with the error.
+        let mut fits = logical_pages.min(places);
+        let plan = loop {
+            let parts = fits.div_ceil(per_part);
             let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
             // In service a segment of host pages and one of copies are open, one more is free for each, and one is
             // full.
-            let in_service = HELD_SEGMENTS + 5 + logical_pages.div_ceil(shape.slots);
+            let in_service = HELD_SEGMENTS + 5 + fits.div_ceil(shape.slots);
             // A mount that finds fewer free ones moves the pages of the emptiest between a mark and padding. So these
             // have to be fewer than fit there.
-            let in_mounts = HELD_SEGMENTS + 1 + logical_pages / (shape.slots - 2);
+            let in_mounts = HELD_SEGMENTS + 1 + fits / (shape.slots - 2);
             let needed_segments = map_segments + in_service.max(in_mounts);
-            Plan { places: physical_pages as u32, parts, per_part, entry_bytes, map_segments, needed_segments }
+            if fits == 0 || needed_segments <= shape.segments {
+                break Plan { places, parts, per_part, entry_bytes, map_segments, needed_segments };
+            }
+            fits -= 1;
         };
-        let plan = plan_of(logical_pages);
-        if plan.needed_segments <= shape.segments {
+        if fits == logical_pages {
             return Ok(plan);
         }
-        // For the message, the greatest capacity that fits, by halves: what is needed only grows with it. 0 stands for
-        // none.
-        let (mut fits, mut too_many) = (0, logical_pages);
-        while too_many - fits > 1 {
-            let tried = fits + (too_many - fits) / 2;
-            let is_enough = plan_of(tried).needed_segments <= shape.segments;
-            (fits, too_many) = if is_enough { (tried, too_many) } else { (fits, tried) };
-        }
-        let (logical_pages, reserve_pages) = (u64::from(logical_pages), physical_pages - u64::from(fits));
+        let [logical_pages, physical_pages, reserve_pages] = [logical_pages, places, places - fits].map(u64::from);
         Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages })
     }
 }

@@ -80,6 +80,8 @@ impl Map {
         self.logical_pages
     }
 
+    // Not inline, as another one here: a firmware would have it in many places.
+    #[inline(never)]
     pub(super) fn part_for(&self, lpn: Lpn) -> u32 {
         lpn.0 / self.plan.per_part
     }
@@ -93,6 +95,7 @@ impl Map {
         Lpn(self.logical_pages + part)
     }
 
+    #[inline(never)]
     pub(super) fn place_of(&self, part: u32) -> Ppn {
         self.directory[part as usize]
     }

@@ -135,6 +135,8 @@ impl<N: Nand> PagedFtl<N> {
 
     /// As [`mount_or_return`](Self::mount_or_return), with the engine at its place from the start. The log lies in
     /// `log`, and is back there with an error.
+    // Not inline, for less code.
+    #[inline(never)]
     pub(crate) fn mount_boxed(
         log: &mut Option<MapLog<N>>,
         config: PagedConfig,

@@ -108,8 +108,27 @@ impl<N: Nand> PagedFtl<N> {
                 // What does not fit into one segment takes two, and only one becomes free.
                 if has_room && (self.store.table.valid(seg) <= self.most_moved() || !self.is_low()) {
                     self.renew(seg)?;
+                } else if of_rescues {
+                    self.go_back()?;
                 }
                 self.store.set_use(seg, Use::Closed);
+            }
+        }
+        Ok(())
+    }
+
+    /// There is no room for copies of doubted segments. Where the same can be read in the place that the translation
+    /// page names, that counts.
+    fn go_back(&mut self) -> Result<(), Halt> {
+        // Spec M13.
+        for lpn in (0..self.map.logical_pages()).map(Lpn) {
+            let is_doubted = |at: &Ppn| is_place(*at) && self.store.is_doubted(*at);
+            let Some(at) = self.map.cache.get(lpn).filter(is_doubted) else { continue };
+            self.map.load(self.map.part_for(lpn), &mut self.store)?;
+            let original = self.map.entry(lpn);
+            if self.is_copy(lpn, at, original)? {
+                self.store.take_back(original);
+                self.map.move_to(lpn, at, original, &mut self.store);
             }
         }
         Ok(())
@@ -221,25 +240,29 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Nothing can be written. A suspect page is served where it lies, unless an older place holds the same and lasts.
     fn serve_suspect(&mut self, suspect: &Page) -> Result<(), Halt> {
-        let is_data = self.map.part_in(suspect.lpn).is_none();
-        if is_data && self.map.cache.has_room_in_mount(suspect.lpn) && !self.is_copy(suspect)? {
-            self.map.cache.put(suspect.lpn, suspect.at, true);
+        let Page { lpn, at, .. } = *suspect;
+        if self.map.part_in(lpn).is_none() && self.map.cache.has_room_in_mount(lpn) {
+            let original = self.map.lookup(lpn, &mut self.store)?;
+            if !self.is_copy(lpn, at, original)? {
+                self.map.cache.put(lpn, at, true);
+            }
         }
         Ok(())
     }
 
-    /// True if what the suspect holds can also be read where its page lay before: that lasts.
-    fn is_copy(&mut self, suspect: &Page) -> Result<bool, Halt> {
-        let original = self.map.lookup(suspect.lpn, &mut self.store)?;
+    /// True if what a page at `at` holds can also be read at `original`, and lasts there.
+    fn is_copy(&mut self, lpn: Lpn, at: Ppn, original: Ppn) -> Result<bool, Halt> {
         let page = self.map.lend();
-        if !self.store.log.holds(suspect.at, suspect.lpn, page)? {
+        if !self.store.log.holds(at, lpn, page)? {
             // It has faded.
             return Err(self.store.begin_again());
         }
-        // What an erase has left fades. It begins only once the suspect is complete. A later copy there is what is left
-        // of a rescue.
-        let is_left = is_place(original) && !self.store.log.may_be_half_erased(self.store.segment_of(original))?;
-        Ok(is_left && self.store.log.holds_before(original, suspect.lpn, suspect.seq, page)?)
+        // What an erase has left fades. It begins only once the copy is complete. A copy in a segment that counts for
+        // nothing is what is left of a rescue.
+        let seg = self.store.segment_of(original);
+        let lasts =
+            is_place(original) && self.store.table.holds_pages(seg) && !self.store.log.may_be_half_erased(seg)?;
+        Ok(lasts && self.store.log.holds_same(original, lpn, page)?)
     }
 
     /// Copies segments without a summary to others that get one, until few are left: sessions that end in a cut would

@@ -99,6 +99,8 @@ pub(super) struct Store<N: Nand> {
 }
 
 impl<N: Nand> Store<N> {
+    // Not inline, for less code.
+    #[inline(never)]
     pub(super) fn new(log: MapLog<N>, plan: Plan) -> Self {
         let shape = log.shape();
         Self {
@@ -191,6 +193,19 @@ impl<N: Nand> Store<N> {
             self.set_use(seg, to);
         }
         Ok(holds)
+    }
+
+    /// True if a place is one of a doubted segment.
+    pub(super) fn is_doubted(&self, at: Ppn) -> bool {
+        self.table.used_for(self.segment_of(at)) == Use::Doubted
+    }
+
+    /// A page counts again that lies in a segment in which nothing may have counted any more.
+    pub(super) fn take_back(&mut self, at: Ppn) {
+        let seg = self.segment_of(at);
+        if self.table.used_for(seg) == Use::Stale {
+            self.set_use(seg, Use::Closed);
+        }
     }
 
     /// The error if there is no segment for a page. What is left of a page whose program failed may fade, and a mount

@@ -120,7 +120,7 @@ impl Table {
     /// Notes in a mount, in place of the number of valid pages, when the newest page of a segment was written of those
     /// that may be newer than their translation page.
     pub(super) fn note_newest(&mut self, seg: Seg, clock: u32) {
-        self.set_valid(seg, HAS_NEWER | clock % HAS_NEWER);
+        self.set_valid(seg, HAS_NEWER | (clock % HAS_NEWER));
     }
 
     /// True if that page may have been written between these two. All were written before the second.
@@ -204,6 +204,11 @@ impl Table {
     /// True if the cleaner may choose the segment: it is closed and holds pages of the host's.
     pub(super) fn is_candidate(&self, seg: Seg) -> bool {
         self.used_for(seg) == Use::Closed && !self.is_of_map(seg)
+    }
+
+    /// True if the segment holds pages, whether any of them counts or not.
+    pub(super) fn holds_pages(&self, seg: Seg) -> bool {
+        !matches!(self.used_for(seg), Use::Free | Use::Suspect | Use::Bad)
     }
 
     /// True if the segment holds pages, or is about to.

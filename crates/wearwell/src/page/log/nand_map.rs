@@ -103,9 +103,9 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(self.record_at(self.address(seg, 0), false)?.is_none())
     }
 
-    /// True if the page at `at` is one of `lpn` with a number below `seq`, and holds `data`.
-    pub(crate) fn holds_before(&mut self, at: Ppn, lpn: Lpn, seq: u64, data: &[u8]) -> Result<bool, ErrorKind> {
+    /// True if the page at `at` is one of `lpn` and holds `data`.
+    pub(crate) fn holds_same(&mut self, at: Ppn, lpn: Lpn, data: &[u8]) -> Result<bool, ErrorKind> {
         let tag = self.tag_at(at, true)?;
-        Ok(tag.is_some_and(|tag| tag.is_page_of(lpn) && tag.seq < seq) && self.page[..data.len()] == *data)
+        Ok(tag.is_some_and(|tag| tag.is_page_of(lpn)) && self.page[..data.len()] == *data)
     }
 }

@@ -17,13 +17,13 @@ use super::{History, SOURCES};
 /// map-stale both-in-erasure marked-incomplete decayed-tag-page suspect-named doubted-rescue tagged-rescue
 /// exposed-sealed faded-victim decayed-suspect beside-decayed expendable expendable-evidence whole-victim map-emptied
 /// map-erase-shows held-pages one-cut block-between headless-group faded-older headless-commit gone-from-gaps
-/// half-erased-data beside-erasure lost-summary gone-copy begun-summary tag-page-of-the-end map-later-copy
-/// unread-superseder newer-by-head begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit
-/// kept-original second-with-gaps completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room
-/// gone-evidence failed-shutdown loss-room`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot
-/// be erased failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`,
-/// `both-in-erasure` and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`
-/// and `read-first`. Those of `half-erased`, `vacated` and `rescue-marks`, and the first ones of `both-in-erasure` and
+/// half-erased-data beside-erasure lost-summary gone-copy begun-summary tag-page-of-the-end unread-superseder
+/// newer-by-head begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original
+/// second-with-gaps completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room gone-evidence
+/// failed-shutdown loss-room`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased
+/// failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure`
+/// and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`, `read-first` and
+/// `map-later-copy`. Those of `half-erased`, `vacated` and `rescue-marks`, and the first ones of `both-in-erasure` and
 /// `worn-copies`, take another course by now, or need more than these words say.
 const SAID: [(&str, &str); 94] = [
     ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
