@@ -109,7 +109,7 @@ impl<N: Nand> PagedFtl<N> {
                 if has_room && (self.store.table.valid(seg) <= self.most_moved() || !self.is_low()) {
                     self.renew(seg)?;
                 } else if of_rescues {
-                    self.go_back()?;
+                    self.go_back(seg)?;
                 }
                 self.store.set_use(seg, Use::Closed);
             }
@@ -117,13 +117,12 @@ impl<N: Nand> PagedFtl<N> {
         Ok(())
     }
 
-    /// There is no room for copies of doubted segments. Where the same can be read in the place that the translation
+    /// There is no room for copies of a doubted segment. Where the same can be read in the place that the translation
     /// page names, that counts.
-    fn go_back(&mut self) -> Result<(), Halt> {
+    fn go_back(&mut self, seg: Seg) -> Result<(), Halt> {
         // Spec M13.
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
-            let is_doubted = |at: &Ppn| is_place(*at) && self.store.is_doubted(*at);
-            let Some(at) = self.map.cache.get(lpn).filter(is_doubted) else { continue };
+            let Some(at) = self.map.cache.get(lpn).filter(|&at| self.store.is_in(at, seg)) else { continue };
             self.map.load(self.map.part_for(lpn), &mut self.store)?;
             let original = self.map.entry(lpn);
             if self.is_copy(lpn, at, original)? {

@@ -195,11 +195,6 @@ impl<N: Nand> Store<N> {
         Ok(holds)
     }
 
-    /// True if a place is one of a doubted segment.
-    pub(super) fn is_doubted(&self, at: Ppn) -> bool {
-        self.table.used_for(self.segment_of(at)) == Use::Doubted
-    }
-
     /// A page counts again that lies in a segment in which nothing may have counted any more.
     pub(super) fn take_back(&mut self, at: Ppn) {
         let seg = self.segment_of(at);
