@@ -1,6 +1,7 @@
 //! The canaries: changes of the engine's source that take out one rule of a mount, and what notices.
 
 mod block;
+mod block_end;
 mod nor;
 mod page;
 mod page_end;
@@ -85,7 +86,7 @@ const fn missed(run: Run) -> Evidence {
 /// All of them, by engine.
 pub(crate) fn all() -> impl Iterator<Item = &'static Canary> {
     let of_pages = page::PAGE.iter().chain(page_tags::PAGE_TAGS).chain(page_end::PAGE_END);
-    of_pages.chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK)
+    of_pages.chain(nor::NOR).chain(paged::PAGED).chain(block::BLOCK).chain(block_end::BLOCK_END)
 }
 
 #[cfg(test)]

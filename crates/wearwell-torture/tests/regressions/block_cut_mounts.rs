@@ -335,3 +335,22 @@ fn a_third_block_behind_one_with_gaps_is_not_needed() {
          9:50828, mount, cut 12:24546, mount, cut 2:31168, mount, cut 7:3434, mount, mount",
     );
 }
+
+/// A merge had begun to complete a log block in its place, which leaves gaps where the logical block has no pages, and
+/// a cut hit its commit. A later merge of the logical block was cut, and then its erase. The gaps seemed to say that
+/// the log block was being erased, so that what the later merge seemed to lack counted as discarded (`uneven`
+/// 2100000000018).
+#[test]
+fn a_log_block_that_a_merge_had_begun_to_complete() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=32 blocks=51 dies=3 paired-pages=1 mixed-erases
+         uneven-erases
+         block blocks-per-segment=3 scheme=fast recycle=merge-only log-blocks=6 wear=none reclaim=at-once
+         logical-pages=427 endurance=100000 seed=8017656465315328096",
+        "write 217 218 219 220 221 222 223 224 225 226 227 228 229 230 231 232 233 234 235 236 237 238 239 240 241 242
+         243 244 245 246 247 248 249 250 251 252 253 254 255 256 257 258 259 260 261 262 263 264 265 266 267 268 269
+         270 271 272 273 274 275 276 277 278 279 280 281 282 283 284 285 286 210 209 192 192+6 71 363, cut 72:31203,
+         write 0, mount, write 10 172, mount, write 192 173 29, mount, cut 3:38195, write 422, cut 0:20614, mount,
+         mount",
+    );
+}

@@ -139,3 +139,46 @@ fn two_pages_of_a_log_block_that_decayed() {
         "write 7+6, flush, cut 7:12508, mount, decay 1, cut 0:20207, mount, decay 1, mount",
     );
 }
+
+/// The commit of a merge decayed, and so did another page of it, behind a cut in the erase of the data block with holes
+/// that it had read. That erase has left a page that cannot be read where none was programmed, and has taken one that
+/// was: its commit counts as many pages as before. Nothing was written between the two, so that the copies that are
+/// left of the merge all have smaller numbers.
+#[test]
+fn a_merge_with_nothing_newer_than_what_it_read() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=16 dies=1 paired-pages=2 mixed-erases
+         block blocks-per-segment=1 scheme=log-block recycle=cost-based log-blocks=3 wear=static-threshold:2
+         reclaim=at-once
+         logical-pages=16 endurance=100000 seed=1",
+        "write 1 6 0, mount, cut 5:10811, mount, decay 2 2, mount",
+    );
+}
+
+/// A page that was discarded is left in a log block whose erase was cut, and the commit of the merge has decayed. What
+/// a cut has left of another block is one page that cannot be read: a page may have been migrated there, and have
+/// decayed. But this merge has lost nothing else, so it lacks the page because that was discarded.
+#[test]
+fn a_page_left_out_beside_a_block_of_one_page() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=34 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=log-block recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=18 endurance=100000 seed=4436419387906581789",
+        "write 1 9+7, fail 3:4655, mount, cut 8:65340, mount, fail 8:28046, mount, write 3 16 0, discard 2+5, write
+         7+6 8 4 10, flush, write 9 2 15+3 11, cut 17:12508, write 4, cut 2:2459, mount, cut 7:63516, mount, cut
+         3:65062, mount, decay 2, cut 4:61784, mount, decay 37559, mount",
+    );
+}
+
+/// The same without such a block, but another page of the merge has decayed as well. Of the log block more is gone.
+#[test]
+fn a_discarded_page_where_the_merge_has_lost_two() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=34 dies=2 paired-pages=1 any-order
+         block blocks-per-segment=2 scheme=log-block recycle=cost-based log-blocks=3 wear=dynamic reclaim=at-once
+         logical-pages=18 endurance=100000 seed=4436419387906581789",
+        "write 1 9+7, fail 3:10183, mount, cut 7:59192, mount, fail 8:45294, mount, write 3 16 0, discard 2+5, write
+         7+6 8 4 10, flush, write 9 2 15+3 11, cut 17:58528, write 4, cut 5:6534, mount, cut 1:17309, mount, decay 25,
+         cut 7:521, mount, decay 33, mount",
+    );
+}

@@ -100,3 +100,27 @@ fn a_full_rescue_leaves_one_segment_for_a_record() {
          6 34, mount, decay 53 49, cut 9:15591, mount, mount",
     );
 }
+
+/// A part of the discard map decays, and the erase of the segment with the discarded page was cut. The page comes back,
+/// which is allowed. Its segment has no header, and nothing else in it shows an erase (`short` 2100000001466).
+#[test]
+fn a_page_that_came_back_fades_behind_a_cut_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=8 blocks=18 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=watermark:2:3/random/single/none/at-once
+         logical-pages=11 endurance=100000 seed=15006057813136282383",
+        "write 0+3, mount, mount, write 0, discard 1, cut 1:23397, write 0, decay 7, mount, mount",
+    );
+}
+
+/// The same, and the segment still has its summary, so that no mount looks at it. Then that decays. Of the pages that
+/// came back some lie behind slots that read as erased.
+#[test]
+fn pages_that_came_back_lie_behind_erased_slots() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=4 blocks=16 dies=2 paired-pages=1
+         page blocks-per-segment=2 policies=watermark:1:1/greedy/single/none/at-once
+         logical-pages=10 endurance=100000 seed=1",
+        "write 0+7 3 1, discard 0+10, cut 2:54546, write 9, decay 2, mount, decay 11, mount",
+    );
+}

@@ -184,10 +184,12 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     }
 
     /// True if a merge whose commit does not count, or cannot be read, is newer than the data block. It is if any page
-    /// of it is: all of an older one were programmed before the commit of the data block.
+    /// of it is: all of an older one were programmed before the commit of the data block. A commit that cannot be read
+    /// had a number as well, which was greater than those of the other pages.
     fn is_newer_merge(&self, merged: &Scanned, lbn: Lbn, recovery: &Recovery) -> bool {
         let is_merge = merged.commit().is_some() || merged.is_merge();
-        let is_newer = is_merge && merged.newest > recovery.committed[lbn.index()];
+        let least = merged.newest + u64::from(merged.commit().is_none());
+        let is_newer = is_merge && least >= recovery.committed[lbn.index()];
         is_newer && !merged.what.is_trusted() && merged.is_of(lbn, self.map())
     }
 
@@ -305,8 +307,11 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
         let mut merges = recovery.scanned.iter().filter(|merged| is_left_out(merged));
         // Each page of each log block comes here. What looks at the pages of other blocks is asked last.
         log.what == Block::Log
-            && merges.any(|merged| self.shows_erase(log, merged))
-            && !self.may_have_moved(lbn, log, recovery)
+            && merges.any(|merged| {
+                // An erase of the merge, which could have taken the page, would mostly have left more of it unreadable.
+                let is_whole = merged.unreadable() == 1;
+                self.shows_erase(log, merged, lbn) && (is_whole || !self.may_have_moved(lbn, log, recovery))
+            })
     }
 
     /// True if a page of a log block may have been migrated to another one, and have decayed there: the erase of the
@@ -322,15 +327,16 @@ impl<M: Pages, P: Probe> Mount<'_, M, P> {
     }
 
     /// True if a log block was being erased that a merge has read. Pages are appended to it one after another, and
-    /// behind a cut to another. So its erase has begun if one reads as erased before one that does not. It also has if
-    /// two cannot be read before the group that was programmed last, and of the merge only the commit cannot. Otherwise
-    /// the merge may be what is erased, and the two have decayed.
-    fn shows_erase(&self, log: &Scanned, merged: &Scanned) -> bool {
+    /// behind a cut to another. So its erase has begun if one reads as erased before one that does not; but where a
+    /// merge has begun to complete it, that page was never programmed. It also has if more cannot be read before the
+    /// group that was programmed last than of the merge. Otherwise the merge may be what is erased, and they have
+    /// decayed.
+    fn shows_erase(&self, log: &Scanned, merged: &Scanned, lbn: Lbn) -> bool {
         let end = log.programmed();
         let programmed = &log.tags[..end as usize];
         let before = &programmed[..self.shape().last_group(end) as usize];
         let unreadable = before.iter().filter(|&tag| *tag == TagRead::Unreadable).count();
-        programmed.contains(&TagRead::Erased) || unreadable >= 2 && merged.unreadable() == 1
+        programmed.contains(&TagRead::Erased) && !self.may_be_in_place(log, lbn) || unreadable > merged.unreadable()
     }
 
     /// Leaves of all copies of a page the newest, and notes which of these a cut may have hit.

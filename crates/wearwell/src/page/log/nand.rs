@@ -227,12 +227,26 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         self.is_touched(self.address(seg, 1 + self.layout.slots))
     }
 
-    /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read.
-    pub(super) fn each_slot(&mut self, seg: Seg, take: &mut dyn FnMut(u32, Option<Record>)) -> Result<(), ErrorKind> {
+    /// Gives `take` what each slot of a segment holds, up to the first that is erased; none if it cannot be read. Where
+    /// an erase may have begun, those behind erased ones follow.
+    pub(super) fn each_slot(
+        &mut self,
+        seg: Seg,
+        has_header: bool,
+        take: &mut dyn FnMut(u32, Option<Record>),
+    ) -> Result<(), ErrorKind> {
+        let mut is_behind_gap = false;
         for slot in 0..self.layout.slots {
             let record = match self.read_tag(self.address(seg, 1 + slot), false) {
                 // Spec N4.
-                Ok(tag) if is_erased(&tag) => break,
+                Ok(tag) if is_erased(&tag) => {
+                    is_behind_gap = T::LOOKS_BEHIND_GAPS
+                        && (is_behind_gap || !has_header || slot > 0 && self.has_lost_summary(seg)?);
+                    if !is_behind_gap {
+                        break;
+                    }
+                    continue;
+                }
                 Ok(tag) => Record::decode(&tag),
                 Err(ErrorKind::Uncorrectable) => None,
                 Err(error) => return Err(error),
@@ -269,7 +283,7 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         let header = self.read_header(seg)?;
         let (slots, mut recorded) = (self.layout.slots as usize, 0);
         let SegmentScan { tags, gone, .. } = scan;
-        self.each_slot(seg, &mut |slot, record| {
+        self.each_slot(seg, header.is_some(), &mut |slot, record| {
             if record.is_none() {
                 // The lists are as long as they can get from their first entry on. So an erased segment takes no
                 // memory.
@@ -279,6 +293,9 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
                 recorded = slot + 1;
             }
             tags.reserve_exact(slots - tags.len());
+            if T::LOOKS_BEHIND_GAPS {
+                tags.resize(slot as usize, None);
+            }
             tags.push(record.and_then(Record::page));
         })?;
         // Spec N6.

@@ -103,6 +103,14 @@ impl<N: Nand, B: Payload, T: TagPlace> NandLog<N, B, T> {
         self.read_tag(self.address(seg, 1 + slot), false).map(|tag| is_erased(&tag))
     }
 
+    /// True if the first page of a summary cannot be read, so that there may have been one.
+    pub(super) fn has_lost_summary(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+        match self.is_slot_erased(seg, self.layout.slots) {
+            Err(ErrorKind::Uncorrectable) => Ok(true),
+            is_erased => is_erased.map(|_| false),
+        }
+    }
+
     /// True if the first page of a summary can be read.
     pub(super) fn is_summary_readable(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
         match self.is_slot_erased(seg, self.layout.slots) {

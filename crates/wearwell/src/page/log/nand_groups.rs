@@ -37,6 +37,9 @@ impl Group {
 /// Whether a log has tag pages on chips that need them: by default the chip decides (`Option<TagPages>`). A type, so
 /// that a log that never has any takes neither code nor memory for them.
 pub trait TagPlace {
+    /// A scan looks at slots behind erased ones, too, where an erase may have begun.
+    #[doc(hidden)]
+    const LOOKS_BEHIND_GAPS: bool;
     #[doc(hidden)]
     fn get(&self) -> Option<&TagPages>;
     #[doc(hidden)]
@@ -44,6 +47,8 @@ pub trait TagPlace {
 }
 
 impl TagPlace for Option<TagPages> {
+    const LOOKS_BEHIND_GAPS: bool = true;
+
     fn get(&self) -> Option<&TagPages> {
         self.as_ref()
     }
@@ -58,6 +63,9 @@ impl TagPlace for Option<TagPages> {
 pub struct NoTagPages;
 
 impl TagPlace for NoTagPages {
+    // The smallest library has no room for it.
+    const LOOKS_BEHIND_GAPS: bool = false;
+
     #[inline]
     fn get(&self) -> Option<&TagPages> {
         None

@@ -74,7 +74,7 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
             return Ok(false);
         }
         let (mut is_gone, mut has_gaps) = (false, false);
-        self.each_slot(seg, &mut |slot, record| {
+        self.each_slot(seg, true, &mut |slot, record| {
             has_gaps |= is_gone;
             is_gone |= record.is_none();
             if let Some(Record::Page(tag)) = record {

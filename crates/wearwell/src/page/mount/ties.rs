@@ -94,7 +94,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
     /// Adds the pages that count in segments in which an erase shows. The copies for which these were erased have
     /// decayed, and what is left may fade. To look for that takes a read for each page: it is done where the header is
     /// gone; and if something could not be read, where the summary is, or where so few pages are without another copy
-    /// in `ties` that these may have been what cannot be read.
+    /// in `ties` that these may have been what cannot be read. Where the header is gone, an erase need not show.
     fn add_exposed(&mut self, copies: &mut Vec<Found>, ties: &[Found]) -> Result<(), MountError> {
         // Spec P11. Erase counts are guessed later: so far no count says that there is no header.
         let table = self.alloc.table();
@@ -106,12 +106,13 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> Recovery<'_, L, P, V, W>
         let is_exposed = |seg: &Seg| table.valid(*seg) > 0 && is_doubted(*seg);
         let exposed: Vec<Seg> = table.all().filter(is_exposed).collect();
         for seg in exposed {
-            // Without that the header alone may have decayed, and a page that cannot be read may be lost.
-            if !self.alloc.log_mut().shows_erase(seg)? && !self.has_lost_summary(seg)? {
-                continue;
-            }
+            let shows = self.alloc.log_mut().shows_erase(seg)? || self.has_lost_summary(seg)?;
+            let is_headless = self.alloc.table().erases(seg) == u32::MAX;
             for (lpn, at) in self.alloc.index().live_in(seg) {
-                note(copies, Found { lpn, seq: self.newest[lpn.0 as usize], at })?;
+                // If the header alone has decayed, a page that cannot be read is lost, and has not faded.
+                if shows || is_headless && self.holds(at, lpn)? {
+                    note(copies, Found { lpn, seq: self.newest[lpn.0 as usize], at })?;
+                }
             }
         }
         Ok(())

@@ -20,12 +20,13 @@ use super::{History, SOURCES};
 /// half-erased-data beside-erasure lost-summary gone-copy begun-summary tag-page-of-the-end unread-superseder
 /// newer-by-head begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original
 /// second-with-gaps completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room gone-evidence
-/// failed-shutdown loss-room`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased
-/// failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure`
-/// and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`, `read-first` and
-/// `map-later-copy`. Those of `half-erased`, `vacated` and `rescue-marks`, and the first ones of `both-in-erasure` and
-/// `worn-copies`, take another course by now, or need more than these words say.
-const SAID: [(&str, &str); 94] = [
+/// failed-shutdown loss-room least-number completed-gaps headless-uncertain behind-gaps`). Those of `shown-copy`, of
+/// `few-blocks` and of an undone merge that cannot be erased failed on earlier engines, as did the first ones of
+/// `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So
+/// do those of `no-free-segment`, `primary-gaps`, `read-first` and `map-later-copy`. Those of `half-erased`, `vacated`
+/// and `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need
+/// more than these words say.
+const SAID: [(&str, &str); 98] = [
     ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
     ("what_shows_a_loss_is_no_free_segment", "16 12 0xe"),
     ("a_full_rescue_leaves_one_segment_for_a_record", "53 49 0x0"),
@@ -147,6 +148,10 @@ const SAID: [(&str, &str); 94] = [
     ("two_failures_leave_the_last_other_copies", "0x10000900 0x2 0x1"),
     ("one_of_two_copies_is_in_a_cut_erase", "45 0x1 0x60f021 55 0x101222 12 0x1 0x5"),
     ("both_copies_are_in_cut_erases", "0x2 0x1 0x1 0x0b3002 25 kept"),
+    ("a_merge_with_nothing_newer_than_what_it_read", "0x0021002f 2 2"),
+    ("a_log_block_that_a_merge_had_begun_to_complete", "gone 0x0 spoilt"),
+    ("a_page_that_came_back_fades_behind_a_cut_erase", "0x00011041 8"),
+    ("pages_that_came_back_lie_behind_erased_slots", "0x0000 2 11"),
 ];
 
 fn say(history: &History, words: &str) {
