@@ -88,13 +88,13 @@ pub(crate) struct Divider {
 impl Divider {
     /// # Panics
     /// If `divisor` is below 2. The page count of a segment never is.
-    pub(crate) fn new(divisor: u32) -> Self {
+    pub(crate) const fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "a segment has at least two pages");
         Self {
             divisor,
             // Without a dividend of more than 64 bits.
             #[cfg(target_pointer_width = "64")]
-            magic: u64::MAX / u64::from(divisor) + 1,
+            magic: u64::MAX / divisor as u64 + 1,
         }
     }
 

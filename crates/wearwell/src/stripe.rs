@@ -22,30 +22,31 @@ impl Stripe {
     ///
     /// # Panics
     /// Unless `blocks` is 1 or divides the number of dies.
-    pub fn new(geometry: NandGeometry, blocks: u32) -> Self {
+    pub const fn new(geometry: NandGeometry, blocks: u32) -> Self {
         assert!(blocks == 1 || (blocks > 0 && geometry.dies.is_multiple_of(blocks)), "a stripe lies across dies");
         // Stripes of one block are never divided.
         let (pages, parts) = (blocks * geometry.pages_per_block, blocks);
-        Self { geometry, blocks, by_pages: Divider::new(pages.max(2)), by_blocks: Divider::new(parts.max(2)) }
+        let (pages, parts) = (if pages < 2 { 2 } else { pages }, if parts < 2 { 2 } else { parts });
+        Self { geometry, blocks, by_pages: Divider::new(pages), by_blocks: Divider::new(parts) }
     }
 
     /// Pages in a segment.
-    pub fn pages(&self) -> u32 {
+    pub const fn pages(&self) -> u32 {
         self.blocks * self.geometry.pages_per_block
     }
 
     /// Blocks in a segment.
-    pub fn blocks_per_segment(&self) -> u32 {
+    pub const fn blocks_per_segment(&self) -> u32 {
         self.blocks
     }
 
     /// Segments of the chip.
-    pub fn segments(&self) -> u32 {
+    pub const fn segments(&self) -> u32 {
         self.geometry.blocks / self.blocks
     }
 
     /// Groups of segments that can erase at the same time.
-    pub fn banks(&self) -> u32 {
+    pub const fn banks(&self) -> u32 {
         self.geometry.dies / self.blocks
     }
 

@@ -493,7 +493,7 @@ fn a_group_of_two_pages_beside_a_commit_that_has_faded() {
         "nand page-bytes=512 spare-bytes=16 pages-per-block=9 blocks=8 dies=1 paired-pages=1 mixed-erases
          fading-pairs block blocks-per-segment=1 scheme=primary-replacement recycle=periodic:3 log-blocks=5
          wear=dynamic reclaim=at-once logical-pages=8 endurance=100000 seed=13735154796393882729",
-        "write 2 0, mount, cut 4:1769, mount, decay 2, mount",
+        "write 2 0, mount, mount, cut 4:1769, mount, decay 4, mount",
     );
 }
 

@@ -27,6 +27,17 @@ fn four_pages_decay_around_two_shutdowns() {
     );
 }
 
+/// The same, and what was left of that segment was copied to another one before the translation page was written. So it
+/// was made anew once more, when nothing told any longer that something was gone.
+#[test]
+fn a_segment_is_emptied_that_tells_what_is_gone() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=17 dies=1 paired-pages=1 paged
+         blocks-per-segment=1 cache-entries=40 logical-pages=12 endurance=100000 seed=1625618434727208454",
+        "write 0+12, decay 1, shutdown, decay 49 6, shutdown, decay 1, write 9, mount",
+    );
+}
+
 /// Three translation pages decayed. What lay in one segment with another of them counted for a page of data that may be
 /// gone, and a page that was never written was an error.
 #[test]

@@ -55,10 +55,23 @@ impl PagedConfig {
     /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///
     /// This supposes an allocator that wastes little. The engine itself and the driver are not included: see
-    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES).
-    pub fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
-        let layout = Layout::with_map(geometry, 1).ok()?;
-        self.most_bytes(&layout.shape(), geometry)
+    /// [`Disk::ENGINE_BYTES`](super::Disk::ENGINE_BYTES). It is known when the program is built, so that a `static` can
+    /// be as large:
+    ///
+    /// ```
+    /// use wearwell::{NandGeometry, PagedConfig};
+    ///
+    /// const CHIP: NandGeometry =
+    ///     NandGeometry { page_bytes: 2048, spare_bytes: 64, pages_per_block: 64, blocks: 1024, ..NandGeometry::SLC };
+    /// const DISK: PagedConfig = PagedConfig::new(52_428, 279);
+    /// const ARENA_BYTES: usize = DISK.arena_bytes(&CHIP).expect("there is room");
+    /// static ARENA: [u8; ARENA_BYTES] = [0; ARENA_BYTES];
+    /// ```
+    pub const fn arena_bytes(&self, geometry: &NandGeometry) -> Option<usize> {
+        match Layout::with_map(geometry, 1) {
+            Ok(layout) => self.most_bytes(&layout.shape(), geometry),
+            Err(_) => None,
+        }
     }
 }
 

@@ -31,12 +31,12 @@ pub(super) struct Form {
 
 impl Form {
     /// The form for so many logical pages, with places as wide as in a translation page.
-    pub(super) fn new(logical_pages: u32, place_bytes: u32) -> Self {
+    pub(super) const fn new(logical_pages: u32, place_bytes: u32) -> Self {
         let lpn_bytes = if logical_pages < 1 << 23 { 3 } else { 4 };
         Self { lpn_bytes, place_bytes: place_bytes as usize }
     }
 
-    pub(super) fn bytes(self) -> usize {
+    pub(super) const fn bytes(self) -> usize {
         self.lpn_bytes + self.place_bytes
     }
 

@@ -49,10 +49,12 @@ impl PagedConfig {
         Self { logical_pages, cache_entries }
     }
 
-    pub(super) fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
+    // Such functions, and those that they call, are for firmware that sets its memory aside when it is built: no `?`
+    // and no `min` can be in them.
+    pub(super) const fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
         let Self { logical_pages, .. } = *self;
-        let with_overhead = u64::from(shape.segments) * u64::from(shape.slots + shape.overhead_pages);
-        if with_overhead >= u64::from(u32::MAX) {
+        let with_overhead = shape.segments as u64 * (shape.slots + shape.overhead_pages) as u64;
+        if with_overhead >= u32::MAX as u64 {
             return Err(ConfigError::TooManyPages { physical_pages: with_overhead });
         }
         let places = shape.segments * shape.slots;
@@ -70,15 +72,15 @@ impl PagedConfig {
             let (segments, slots) = (shape.segments, shape.slots);
             return Err(ConfigError::TooFewSegments { segments, slots, reserve_segments: 0 });
         }
-        let most = shape.max_logical_pages.min(MOST_PAGES) - 1;
+        let most = if shape.max_logical_pages < MOST_PAGES { shape.max_logical_pages } else { MOST_PAGES } - 1;
         if logical_pages > most {
             return Err(ConfigError::TooManyLogicalPages { logical_pages, max_logical_pages: most });
         }
         // The greatest two numbers name no place.
-        let entry_bytes = ((places + 2).ilog2() / 8 + 1).max(2);
+        let entry_bytes = if (places + 2).ilog2() < 16 { 2 } else { (places + 2).ilog2() / 8 + 1 };
         let per_part = shape.page_bytes / entry_bytes;
         // As many pages as fit, of those asked for: how many these are is told with the error.
-        let mut fits = logical_pages.min(places);
+        let mut fits = if logical_pages < places { logical_pages } else { places };
         let plan = loop {
             let parts = fits.div_ceil(per_part);
             let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
@@ -88,7 +90,7 @@ impl PagedConfig {
             // A mount that finds fewer free ones moves the pages of the emptiest between a mark and padding. So these
             // have to be fewer than fit there.
             let in_mounts = HELD_SEGMENTS + 1 + fits / (shape.slots - 2);
-            let needed_segments = map_segments + in_service.max(in_mounts);
+            let needed_segments = map_segments + if in_service > in_mounts { in_service } else { in_mounts };
             if fits == 0 || needed_segments <= shape.segments {
                 break Plan { places, parts, per_part, entry_bytes, map_segments, needed_segments };
             }
@@ -97,7 +99,7 @@ impl PagedConfig {
         if fits == logical_pages {
             return Ok(plan);
         }
-        let [logical_pages, physical_pages, reserve_pages] = [logical_pages, places, places - fits].map(u64::from);
-        Err(ConfigError::TooLarge { logical_pages, physical_pages, reserve_pages })
+        let (physical_pages, reserve_pages) = (places as u64, (places - fits) as u64);
+        Err(ConfigError::TooLarge { logical_pages: logical_pages as u64, physical_pages, reserve_pages })
     }
 }

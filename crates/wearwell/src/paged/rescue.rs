@@ -43,7 +43,7 @@ impl<N: Nand> PagedFtl<N> {
         if let Some(page) = suspect {
             // Spec M13. If none is empty, or programs that fail have used these up, the suspect may have others.
             let keeps_stale = self.store.keeps_stale;
-            self.store.keeps_stale |= self.has_doubted();
+            self.store.keeps_stale |= self.has_doubted() || self.map.gathered_parts > 0;
             let mut is_done = self.rescue(page)?;
             if !is_done {
                 self.store.keeps_stale = keeps_stale;
@@ -57,6 +57,9 @@ impl<N: Nand> PagedFtl<N> {
             latest.suspects().iter().for_each(|page| self.store.lose(page.at));
             self.map.set_suspect_from(u64::MAX);
         }
+        // Spec M7. What is emptied may be all that tells of pages that are gone.
+        self.store.keeps_stale |= self.map.gathered_parts > 0;
+        self.write_lost()?;
         self.renew_doubted()?;
         self.release_empty();
         // The suspect is certain, or there is none: what is stale may be erased.

@@ -6,6 +6,7 @@ use wearwell::{Inspect, PagedConfig, PagedFtl, Rng};
 use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
 use wearwell_flash::PageAddr;
 
+use crate::damage::take_all_but_one;
 use crate::exhaustive::prove;
 use crate::model::{Command, Found, Model};
 use crate::mount_storms::storm_of_mounts;
@@ -65,6 +66,11 @@ impl Rig for PagedRig {
 /// translation pages.
 fn small(cache_entries: u32) -> PagedRig {
     paged([512, 8, 164, 1], 1, 600, cache_entries)
+}
+
+#[test]
+fn a_tag_behind_erased_slots_says_whose_a_chip_is() {
+    take_all_but_one(&paged([512, 8, 40, 2], 2, 40, 8));
 }
 
 #[test]

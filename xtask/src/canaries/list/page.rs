@@ -142,7 +142,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "if self.place_of(loss.lpn) == loss.at {",
         to: "if !BROKEN && self.place_of(loss.lpn) == loss.at {",
         crash: caught(Run::Crash("a_page_that_is_gone")),
-        torture: caught(Run::Kept("an_original_beside_a_decayed_page_counts")),
+        torture: caught(Run::Kept("a_lost_page_makes_no_segment")),
     },
     Canary {
         name: "discard-map",
@@ -152,7 +152,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "let is_older = self.newest",
         to: "let is_older = BROKEN || self.newest",
         crash: caught(Run::Crash("nand_storms_of_early_cuts")),
-        torture: caught(Run::Kept("discards_in_a_segment")),
+        torture: caught(Run::Kept("half_a_summary_is_none")),
     },
     Canary {
         name: "vanished",

@@ -59,28 +59,28 @@ pub(crate) struct Layout {
 }
 
 /// Pages of a segment that a cut may hit together: those that share cells, on all dies.
-fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
+const fn shared_group(paired_pages: u32, stripe: &Stripe) -> u32 {
     // Pages that share no cells are hit one at a time, in a stripe as well.
     if paired_pages == 1 { 1 } else { paired_pages * stripe.blocks_per_segment() }
 }
 
 /// Segments that a checkpoint and its end take on a chip, at `pages` pages a segment.
-fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
+const fn kept_segments(segments: u32, slots: u32, payload: u32, pages: u32) -> u32 {
     // An entry of a translation page takes four bytes at most. A chip with more pages than fit is refused later.
     let parts = segments.saturating_mul(slots).div_ceil(payload / 4);
-    let [head, a_segment, a_part] =
-        [MOST_HEAD_BYTES, MOST_BYTES_A_SEGMENT, MOST_BYTES_A_PART].map(|bytes| bytes as u32);
-    let rows = segments.saturating_mul(a_segment).saturating_add(parts.saturating_mul(a_part));
-    let of_checkpoint = rows.saturating_add(head).div_ceil(payload);
+    let of_parts = parts.saturating_mul(MOST_BYTES_A_PART as u32);
+    let rows = segments.saturating_mul(MOST_BYTES_A_SEGMENT as u32).saturating_add(of_parts);
+    let of_checkpoint = rows.saturating_add(MOST_HEAD_BYTES as u32).div_ceil(payload);
     // One more is for the end.
-    (of_checkpoint.div_ceil(pages) + 1).min(segments)
+    let kept = of_checkpoint.div_ceil(pages) + 1;
+    if kept < segments { kept } else { segments }
 }
 
 impl Layout {
     /// The layout on a chip, whose segments are stripes of `blocks_per_segment` blocks, with tag pages where they may
     /// be and are needed.
     #[inline(never)]
-    pub(super) fn new(
+    pub(super) const fn new(
         geometry: &NandGeometry,
         blocks_per_segment: u32,
         may_have_tag_pages: bool,
@@ -103,9 +103,12 @@ impl Layout {
         // The summary begins a group of its own, so that a cut in it hits no slot (decision 5).
         let summary_at = pages.saturating_sub(summary_pages) / group * group;
         let too_small = NandLayoutError::SegmentTooSmall { pages, overhead_pages: 1 + pages - summary_at };
+        if summary_at == 0 {
+            return Err(too_small);
+        }
         let layout = Self {
             stripe,
-            slots: summary_at.checked_sub(1).ok_or(too_small)?,
+            slots: summary_at - 1,
             kept_segments: 0,
             summary_pages,
             payload_bytes: page_bytes - tag_bytes,
@@ -120,8 +123,11 @@ impl Layout {
     }
 
     /// The layout for an engine whose map is on flash.
-    pub(crate) fn with_map(geometry: &NandGeometry, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
-        let mut layout = Self::new(geometry, blocks_per_segment, false)?;
+    pub(crate) const fn with_map(geometry: &NandGeometry, blocks_per_segment: u32) -> Result<Self, NandLayoutError> {
+        let mut layout = match Self::new(geometry, blocks_per_segment, false) {
+            Ok(layout) => layout,
+            Err(error) => return Err(error),
+        };
         let stripe = &layout.stripe;
         layout.kept_segments =
             kept_segments(stripe.segments(), layout.slots, layout.payload_bytes, layout.checkpoint_slots());
@@ -143,29 +149,29 @@ impl Layout {
     }
 
     /// Pages of a checkpoint in a kept segment.
-    pub(super) fn checkpoint_slots(&self) -> u32 {
+    pub(super) const fn checkpoint_slots(&self) -> u32 {
         self.stripe.pages() - 1
     }
 
     /// Segments of the log.
-    pub(super) fn segments(&self) -> u32 {
+    pub(super) const fn segments(&self) -> u32 {
         self.stripe.segments() - self.kept_segments
     }
 
     /// Slots to pad from slot `next` on, so that no later program endangers pages that share cells with those before.
-    pub(super) fn shared_padding(&self, next: u32) -> u32 {
+    pub(super) const fn shared_padding(&self, next: u32) -> u32 {
         // Slot `next` is page `next + 1`. In front of slot 0 is only the header.
         if next == 0 { 0 } else { (self.group - (next + 1) % self.group) % self.group }
     }
 
     /// The first slot that a cut may have hit, of slots with their tags, if `programmed` of them are programmed.
-    pub(super) fn suspects_behind(&self, programmed: u32) -> u32 {
+    pub(super) const fn suspects_behind(&self, programmed: u32) -> u32 {
         // Spec N6: slot s is page s + 1; the group of the last programmed page begins at a multiple of its size.
         (programmed / self.group * self.group).saturating_sub(1)
     }
 
     /// The shape of a log without tag pages.
-    pub(crate) fn shape(&self) -> LogShape {
+    pub(crate) const fn shape(&self) -> LogShape {
         LogShape {
             segments: self.segments(),
             slots: self.slots,

@@ -44,7 +44,7 @@ const SAID: [(&str, &str); 98] = [
     ("a_completed_log_block_without_its_commit_has_copies", "0x039d200 31 0x120f02000"),
     ("a_third_block_behind_one_with_gaps_is_not_needed", "kept 0x111 0x10 0x8 0x11 spoilt 0x11"),
     ("a_commit_behind_a_head_that_decayed", "0x5 written 35"),
-    ("the_original_of_a_suspect_copy_is_read", "0 0x1 gone 0x8 0x1"),
+    ("the_original_of_a_suspect_copy_is_read", "0 0x1 0x8 0x8 0x1"),
     ("a_commit_that_fades_while_its_block_is_looked_at", "0x4 0x0122100"),
     ("a_third_block_beside_a_commit_that_fades", "written 0x8 spoilt 0x7221"),
     (
