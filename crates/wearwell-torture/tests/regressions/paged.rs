@@ -560,11 +560,9 @@ fn the_newest_copy_fades_between_two_looks() {
         "nand page-bytes=512 spare-bytes=16 pages-per-block=7 blocks=23 dies=1 paired-pages=1 mixed-erases
          paged blocks-per-segment=1 cache-entries=40
          logical-pages=37 endurance=100000 seed=16107014232674703079",
-        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 17
-         7 17 29 8 20 3 10 21 32 7 32 18 5 10 19 14 35 14 26 2 8 21 21 7 21 12 21 5 3 11 35 31 3 28 11 11 10 29 25 31
-         4 33 27 5 17 0 23 29 10 31 23 18 2 2 5 3 4 23 21 20 30 20 24 21 16 20 26 30 22 16 24 13 29 19 6 24 33 4 19 19
-         33 10 34 19 35 5 1 12 22 20 33 19 32 3 7+2 11 13, flush, cut 0:30887, mount, cut 3:59992, mount, cut 0:2373,
-         mount, mount",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 33 5 17 0
+         23 29 10 31 23 18 2 2 5 3 4 23 21 20 30 20 24 21 16 20 26 30 22 16 24 13 29 19 6 24 33 4 19 19 33 10 34 19 35
+         5 1 12 13, flush, cut 0:44072, mount, cut 3:59992, mount, cut 0:2373, mount, mount",
     );
 }
 

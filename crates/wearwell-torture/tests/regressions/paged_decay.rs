@@ -16,6 +16,18 @@ fn many_pages_decay_between_cut_writes() {
     );
 }
 
+/// The same, with fewer pages that decay.
+#[test]
+fn many_pages_decay_between_fewer_writes() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=4 blocks=144 dies=4 paired-pages=1 any-order mixed-erases
+         paged blocks-per-segment=4 cache-entries=2
+         logical-pages=6 endurance=100000 seed=14697750483675032649",
+        "write 4 5 0, mount, write 0 0 0 0 0, cut 1:48632, write 0+6, decay 7, mount, decay 0 5 7 5 6, mount, fail
+         2:49688, write 0, cut 0:29899, write 0, decay 1, mount, cut 2:45120, write 0, decay 0 33, mount, mount, mount",
+    );
+}
+
 /// A translation page decayed between two shutdowns, and so did a page of data, with the summary and the header of its
 /// segment. The translation page was made anew without that page, which read as zeros.
 #[test]

@@ -12,20 +12,20 @@ use super::words::Words;
 use super::{History, SOURCES};
 
 /// Histories of the torture with the words of their faults, for engines that lack a rule (`cargo xtask canaries
-/// faded-commit exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued map-comes-back
-/// lost-header first-slot map-faded-copy map-revived last-unpadded half-erased-pages headless-copies passed-over
-/// map-stale both-in-erasure marked-incomplete decayed-tag-page suspect-named doubted-rescue tagged-rescue
-/// exposed-sealed faded-victim decayed-suspect beside-decayed expendable expendable-evidence whole-victim map-emptied
-/// map-erase-shows held-pages one-cut block-between headless-group faded-older headless-commit gone-from-gaps
-/// half-erased-data beside-erasure lost-summary gone-copy begun-summary tag-page-of-the-end unread-superseder
-/// newer-by-head begun-source unread-waits given-up-rescue undone-copy emptied-room appended-commit kept-original
-/// second-with-gaps completed-copies older-copies map-unfound some-uncertain map-header-gone parts-room gone-evidence
-/// failed-shutdown loss-room least-number completed-gaps headless-uncertain behind-gaps`). Those of `shown-copy`, of
-/// `few-blocks` and of an undone merge that cannot be erased failed on earlier engines, as did the first ones of
-/// `faded-older`, `expendable`, `passed-over`, `both-in-erasure` and `block-between`; newer rules cover these now. So
-/// do those of `no-free-segment`, `primary-gaps`, `read-first` and `map-later-copy`. Those of `half-erased`, `vacated`
-/// and `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need
-/// more than these words say.
+/// faded-commit exposed decayed-copy lone-victim shown-summary worn-copies map-newest continued lost-header first-slot
+/// map-revived last-unpadded half-erased-pages headless-copies passed-over map-stale both-in-erasure marked-incomplete
+/// decayed-tag-page suspect-named doubted-rescue tagged-rescue exposed-sealed faded-victim decayed-suspect
+/// beside-decayed expendable expendable-evidence whole-victim map-erase-shows held-pages one-cut block-between
+/// headless-group faded-older headless-commit gone-from-gaps half-erased-data beside-erasure lost-summary gone-copy
+/// begun-summary tag-page-of-the-end unread-superseder newer-by-head begun-source unread-waits given-up-rescue
+/// undone-copy emptied-room appended-commit kept-original second-with-gaps completed-copies older-copies some-uncertain
+/// map-header-gone parts-room gone-evidence failed-shutdown loss-room least-number completed-gaps headless-uncertain
+/// behind-gaps map-faded-copy`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased
+/// failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure`
+/// and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`, `read-first`,
+/// `map-later-copy`, `map-comes-back`, `map-emptied` and `map-unfound`. Those of `half-erased`, `vacated` and
+/// `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need more
+/// than these words say.
 const SAID: [(&str, &str); 98] = [
     ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
     ("what_shows_a_loss_is_no_free_segment", "16 12 0xe"),
