@@ -56,9 +56,9 @@ diff -r "$tree" "$work/mnt/tree" || fail "the copy is different"
 before=$(discarded)
 rm -r "$work/mnt/tree"
 sync -f "$work/mnt"
-fstrim "$work/mnt"
+# XFS frees files behind the call, and passes over what it has freed until that is in its log.
+until_so 'sync -f "$work/mnt" && fstrim "$work/mnt" && [ "$(discarded)" -gt "$before" ]'
 after=$(discarded)
-[ "$after" -gt "$before" ] || fail "fstrim reached no page of the engine: $before, then $after"
 
 : > "$work/safe"
 # The number of a file is noted once fsync has said that it is safe.
