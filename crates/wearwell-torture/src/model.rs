@@ -46,7 +46,12 @@ struct Page {
     is_kept: bool,
     /// A clean shutdown has recorded that it holds something, and nothing was written to it since.
     is_recorded: bool,
+    /// Parts were written over so many contents that may be there that not all of what this makes is listed.
+    is_vague: bool,
 }
+
+/// Most contents that are listed. Each part that is written over unknown content doubles them.
+const MOST_CONTENTS: usize = 1 << 10;
 
 impl Page {
     fn newest(&self) -> &Content {
@@ -58,7 +63,18 @@ impl Page {
     }
 
     fn may_hold(&self, found: &Content) -> bool {
-        self.flushed == *found || self.since.contains(found)
+        self.flushed == *found || self.is_among(&self.since, found)
+    }
+
+    fn was(&self, found: &Content) -> bool {
+        self.is_among(&self.past, found)
+    }
+
+    /// True if it is one of these contents, or may be made of their parts.
+    fn is_among(&self, contents: &[Content], found: &Content) -> bool {
+        let is_part =
+            |index: usize| contents.iter().chain([&self.flushed]).any(|content| content[index] == found[index]);
+        contents.contains(found) || self.is_vague && (0..found.len()).all(is_part)
     }
 
     fn is_newest(&self, found: &Content) -> bool {
@@ -198,6 +214,7 @@ impl Model {
             is_fading: false,
             is_kept: false,
             is_recorded: false,
+            is_vague: false,
         };
         Self {
             pages: vec![page; pages as usize],
@@ -417,7 +434,8 @@ impl Model {
                 // The write changes whichever content is there.
                 let past = page.past.iter().filter(|_| may_be_past);
                 let others: Vec<Content> = page.since.iter().chain([&page.flushed]).chain(past).map(update).collect();
-                for other in others {
+                page.is_vague |= others.len() > MOST_CONTENTS;
+                for other in others.into_iter().filter(|_| !page.is_vague) {
                     // Each once: they would double with every write.
                     if !page.since.contains(&other) {
                         page.since.push(other);
@@ -458,7 +476,7 @@ impl Model {
         let page = &mut self.pages[number as usize];
         match read {
             Ok(found) if page.is_newest(&found) => Ok(()),
-            Ok(found) if comes_back && (page.may_hold(&found) || page.past.contains(&found)) => {
+            Ok(found) if comes_back && (page.may_hold(&found) || page.was(&found)) => {
                 self.explained += 1;
                 page.settle_as(found);
                 Ok(())
@@ -494,7 +512,7 @@ impl Model {
             match read {
                 Ok(found) => {
                     let is_older = !page.may_hold(&found);
-                    let is_known = || page.past.contains(&found) && !(page.is_recorded && Page::is_blank(&found));
+                    let is_known = || page.was(&found) && !(page.is_recorded && Page::is_blank(&found));
                     if is_older && !((page.is_unsure || page.record_decayed || page.is_fading) && is_known()) {
                         let text = format!("page {number} holds {found:?} after a mount, not {page:?}");
                         return Err(Failure::new(Kind::Older, text));
