@@ -6,6 +6,8 @@ use std::rc::Rc;
 use wearwell::logblock::{BlockConfig, Costs, Recycling, Scheme, TaggedPages};
 use wearwell::page::log::{Log, MapLog, NandLog, NorLog};
 use wearwell::page::{ConfigError, MountError, PageConfig, Policies};
+use wearwell::paged::place::{ByHandle, StreamPlacement};
+use wearwell::paged::which::{Cat, Greedy, Lfs, VictimWorth};
 use wearwell::{
     BlockDevice, BlockFtl, CleaningTrigger, FtlError, Inspect, Limits, PageFtl, PagedConfig, PagedFtl, Placement,
     Reclamation, Sectors, VictimPolicy, WearLeveling, WriteHint,
@@ -190,15 +192,17 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
             let log = if checkpoint { log.with_checkpoint() } else { log };
             open_page(setup, log, policies, aware, way)
         }
-        (Engine::Paged { blocks_per_segment, cache_entries }, Chip::Nand(nand)) => {
+        (Engine::Paged { blocks_per_segment, cache_entries, policies }, Chip::Nand(nand)) => {
             let log = MapLog::with_map(NandDriver(nand.clone()), blocks_per_segment).map_err(|_| misfit())?;
             let config = PagedConfig::new(setup.logical_pages, cache_entries);
-            let (ftl, read_only) = match way {
-                Way::Format => (PagedFtl::format(log, config)?, false),
-                Way::Mount => PagedFtl::mount(log, config).map(|(ftl, report)| (ftl, report.read_only))?,
-            };
-            let segments = segments_of(ftl.limits());
-            Ok(Mounted { device: Box::new(Driven { ftl, segments, switch: |_, _| () }), read_only })
+            match policies {
+                "greedy,separate-gc" => open_paged(log, config.which(Greedy), way),
+                "greedy,by-handle" => open_paged(log, config.which(Greedy).place(ByHandle), way),
+                "cost-benefit,by-handle" => open_paged(log, config.place(ByHandle), way),
+                "lfs,separate-gc" => open_paged(log, config.which(Lfs), way),
+                "cat,by-handle" => open_paged(log, config.which(Cat).place(ByHandle), way),
+                _ => open_paged(log, config, way),
+            }
         }
         (Engine::NorPage { slots, page_bytes, policies }, Chip::Nor(nor)) => {
             let log = NorLog::new(NorDriver(nor.clone()), slots, page_bytes).map_err(|_| misfit())?;
@@ -216,6 +220,19 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
         }
         _ => unreachable!("engines lie on the chips that they were drawn for"),
     }
+}
+
+fn open_paged<V: VictimWorth + 'static, W: StreamPlacement + 'static>(
+    log: MapLog<NandDriver>,
+    config: PagedConfig<V, W>,
+    way: &Way,
+) -> Result<Mounted, MountError> {
+    let (ftl, read_only) = match way {
+        Way::Format => (PagedFtl::format(log, config)?, false),
+        Way::Mount => PagedFtl::mount(log, config).map(|(ftl, report)| (ftl, report.read_only))?,
+    };
+    let segments = segments_of(ftl.limits());
+    Ok(Mounted { device: Box::new(Driven { ftl, segments, switch: |_, _| () }), read_only })
 }
 
 fn open_page<L: Log + 'static>(

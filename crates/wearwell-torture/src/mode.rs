@@ -51,7 +51,19 @@ pub struct Choices {
     pub which: &'static [&'static str],
     /// Placements.
     pub place: &'static [&'static str],
+    /// Both, of the engine with its map on flash.
+    pub paged: &'static [&'static str],
 }
+
+/// Victim policy and placement of the engine with its map on flash. If nobody chooses, it has the first.
+pub(crate) const PAGED: &[&str] = &[
+    "cost-benefit,separate-gc",
+    "greedy,separate-gc",
+    "lfs,separate-gc",
+    "cost-benefit,by-handle",
+    "greedy,by-handle",
+    "cat,by-handle",
+];
 
 /// Those that were there first: seeds of older modes keep their devices.
 pub(crate) const FIRST: &Choices = &Choices {
@@ -75,6 +87,7 @@ pub(crate) const FIRST: &Choices = &Choices {
         "by-stream",
         "by-stream-shared",
     ],
+    paged: &[PAGED[0]],
 };
 
 /// Those that came later: they learn, choose victims themselves, or have many classes.
@@ -103,6 +116,7 @@ pub(crate) const LATER: &Choices = &Choices {
         "by-handle-shared",
         "by-handle-apart:3",
     ],
+    paged: PAGED,
 };
 
 /// A mode.
@@ -294,6 +308,15 @@ pub const MODES: &[Mode] = &[
         ..PLAIN
     },
     Mode { name: "mount-fails", targets: ALL, failures: 2, mount_failures_percent: 10, full_percent: 60, ..PLAIN },
+    Mode {
+        name: "paged-policies",
+        targets: &[Target::Paged],
+        choices: LATER,
+        failures: 2,
+        full_percent: 60,
+        temper: Temper { mixed_erases: true, ..MILD },
+        ..PLAIN
+    },
     Mode { name: "uneven", targets: ALL, temper: UNEVEN, ..PLAIN },
     Mode { name: "uneven-short", targets: FULL, short_histories: 200, temper: UNEVEN, ..PLAIN },
 ];

@@ -49,6 +49,8 @@ pub enum Engine {
         blocks_per_segment: u32,
         /// Entries in the cache of the map.
         cache_entries: u32,
+        /// The victim policy and the placement, one of [`PAGED`](crate::mode::PAGED).
+        policies: &'static str,
     },
     /// Page mapping over NOR.
     NorPage {
@@ -337,7 +339,15 @@ fn random_engine(rng: &mut Rng, target: Target, shape: &Shape, mode: &Mode) -> E
             let policies = PolicyNames::random(rng, mode.choices, None);
             Engine::Page { blocks_per_segment, policies, aware: target == Target::Aware, checkpoint: false }
         }
-        Target::Paged => Engine::Paged { blocks_per_segment, cache_entries: pick(rng, &[2, 3, 8, 40, 300]) },
+        Target::Paged => {
+            let cache_entries = pick(rng, &[2, 3, 8, 40, 300]);
+            // Nothing is drawn for one, so that older seeds keep their histories.
+            let policies = match mode.choices.paged {
+                [only] => only,
+                several => pick(rng, several),
+            };
+            Engine::Paged { blocks_per_segment, cache_entries, policies }
+        }
         Target::NorPage => {
             let page_bytes = pick(rng, &[512, 512, 1024]);
             let Shape::Nor(geometry) = shape else { unreachable!("NOR mapping lies on NOR") };

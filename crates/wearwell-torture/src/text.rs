@@ -11,7 +11,7 @@ use std::str::FromStr;
 use wearwell_flash::{NandGeometry, NorGeometry, ProgramOrder};
 
 use crate::history::Step;
-use crate::mode::{FIRST, LATER, Temper};
+use crate::mode::{FIRST, LATER, PAGED, Temper};
 use crate::setup::{
     BLOCK_RECLAIM, BLOCK_WEAR, DEFAULT_WEAR, Driver, Engine, PolicyNames, RECLAIM, RECYCLE, SCHEMES, Setup, Shape,
     WEAR, WHEN,
@@ -215,8 +215,11 @@ impl fmt::Display for Setup {
                 f.write_str(if aware { " aware" } else { "" })?;
                 f.write_str(if checkpoint { " checkpoint" } else { "" })?;
             }
-            Engine::Paged { blocks_per_segment, cache_entries } => {
+            Engine::Paged { blocks_per_segment, cache_entries, policies } => {
                 write!(f, "\npaged blocks-per-segment={blocks_per_segment} cache-entries={cache_entries}")?;
+                if policies != PAGED[0] {
+                    write!(f, " policies={policies}")?;
+                }
             }
             Engine::NorPage { slots, page_bytes, policies } => {
                 write!(f, "\nnor-page slots={slots} page-bytes={page_bytes} policies={policies}")?;
@@ -319,6 +322,10 @@ impl Words<'_> {
             return Ok(Engine::Paged {
                 blocks_per_segment: self.number("blocks-per-segment")?,
                 cache_entries: self.number("cache-entries")?,
+                policies: match self.0.contains_key("policies") {
+                    true => self.value("policies", |name| known(PAGED, name))?,
+                    false => PAGED[0],
+                },
             });
         }
         if self.flag("nor-page") {

@@ -1,11 +1,14 @@
 //! The streams of `docs/src/design/peers.md` on a disk whose map is on flash, in 16 KiB of memory. Run with
-//! `cargo run --release -p wearwell --example paged_peers -- SEED [ENTRIES]`.
+//! `cargo run --release -p wearwell --example paged_peers -- SEED [ENTRIES [POLICIES]]`, with the policies as in
+//! `greedy,separate-gc`.
 //!
 //! 1,024 blocks of 64 pages of 2 KiB. Each page is written once in order, and two for each at random: these writes are
 //! not counted. Without the first of them, most of the disk would be empty where nine tenths of the writes go to a
 //! tenth of the pages. `docs/src/design/peers/dhara.c` runs the same streams on Dhara, and is changed with this.
 
 use wearwell::page::log::MapLog;
+use wearwell::paged::place::{ByHandle, StreamPlacement};
+use wearwell::paged::which::{Cat, Greedy, Lfs, VictimWorth};
 use wearwell::{BlockDevice, Lpn, PagedConfig, PagedFtl, RamNand, Rng, WriteHint};
 
 #[path = "paged_curve/chip.rs"]
@@ -26,16 +29,16 @@ const HOT_WRITES: u32 = 2_000_000;
 const BETWEEN_CUTS: u32 = 10_000;
 
 /// A disk under a stream of writes.
-struct Disk {
-    ftl: PagedFtl<Chip>,
-    config: PagedConfig,
+struct Disk<V, W> {
+    ftl: PagedFtl<Chip, V, W>,
+    config: PagedConfig<V, W>,
     rng: Rng,
     is_hot: bool,
 }
 
-impl Disk {
+impl<V: VictimWorth, W: StreamPlacement> Disk<V, W> {
     /// A formatted chip, with each page written once.
-    fn new(config: PagedConfig, is_hot: bool, seed: u64) -> Result<Self, Error> {
+    fn new(config: PagedConfig<V, W>, is_hot: bool, seed: u64) -> Result<Self, Error> {
         let log = MapLog::with_map(Chip::new(RamNand::new(GEOMETRY)), 1)?;
         let ftl = PagedFtl::format(log, config)?;
         let mut disk = Self { ftl, config, rng: Rng::new(seed), is_hot };
@@ -57,18 +60,20 @@ impl Disk {
         [chip.reads, chip.programs, chip.erases]
     }
 
-    fn page(&mut self) -> Lpn {
+    /// The next page, and what the host says of it: for which placement that matters, it names the hot tenth.
+    fn page(&mut self) -> (Lpn, WriteHint) {
         let pages = self.config.logical_pages;
         let is_hot = self.is_hot && self.rng.below(10) > 0;
-        Lpn(self.rng.below(if is_hot { pages / 10 } else { pages }))
+        let page = self.rng.below(if is_hot { pages / 10 } else { pages });
+        (Lpn(page), WriteHint::stream(u16::from(self.is_hot && page < pages / 10)))
     }
 
     /// Writes so many pages. Returns the most operations of a call.
     fn write(&mut self, writes: u32, flushes: bool) -> Result<u64, Error> {
         let mut most = 0;
         for _ in 0..writes {
-            let (before, page): (u64, _) = (self.ops().iter().sum(), self.page());
-            self.ftl.write_page(page, &[0; 2048], WriteHint::NONE)?;
+            let (before, (page, hint)): (u64, _) = (self.ops().iter().sum(), self.page());
+            self.ftl.write_page(page, &[0; 2048], hint)?;
             if flushes {
                 self.ftl.flush()?;
             }
@@ -107,7 +112,7 @@ impl Disk {
     }
 }
 
-fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
+fn measure<V: VictimWorth, W: StreamPlacement>(config: PagedConfig<V, W>, seed: u64) -> Result<(), Error> {
     let (logical_pages, cache_entries) = (config.logical_pages, config.cache_entries);
     println!("\n{logical_pages} pages, {cache_entries} entries, seed {seed}\n\n| | |\n| --- | --- |");
     let mut disk = Disk::new(config, false, seed)?;
@@ -160,7 +165,19 @@ fn measure(config: PagedConfig, seed: u64) -> Result<(), Error> {
 
 fn main() -> Result<(), Error> {
     let number = |index, otherwise| std::env::args().nth(index).map_or(Ok(otherwise), |arg| arg.parse());
-    let (seed, cache_entries) = (number(1, 1)?, number(2, CACHE_ENTRIES)?);
-    let config = |logical_pages| PagedConfig::new(logical_pages, cache_entries);
-    PAGES.into_iter().try_for_each(|pages| measure(config(pages), seed.into()))
+    let (seed, cache_entries) = (number(1, 1)?.into(), number(2, CACHE_ENTRIES)?);
+    let policies = std::env::args().nth(3);
+    for pages in PAGES {
+        let config = PagedConfig::new(pages, cache_entries);
+        match policies.as_deref() {
+            None => measure(config, seed)?,
+            Some("greedy,separate-gc") => measure(config.which(Greedy), seed)?,
+            Some("lfs,separate-gc") => measure(config.which(Lfs), seed)?,
+            Some("cat,separate-gc") => measure(config.which(Cat), seed)?,
+            Some("cost-benefit,by-handle") => measure(config.place(ByHandle), seed)?,
+            Some("greedy,by-handle") => measure(config.which(Greedy).place(ByHandle), seed)?,
+            Some(other) => return Err(format!("{other}: no policies that are measured").into()),
+        }
+    }
+    Ok(())
 }

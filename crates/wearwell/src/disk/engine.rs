@@ -10,6 +10,8 @@ use crate::clean::which::VictimChoice;
 use crate::ftl::{BlockDevice, Inspect, Probe};
 use crate::page::log::{Log, MapLog};
 use crate::page::{MountError, MountReport, PageFtl};
+use crate::paged::place::StreamPlacement;
+use crate::paged::which::VictimWorth;
 use crate::paged::{PagedConfig, PagedFtl};
 use crate::place::PlaceChoice;
 
@@ -17,7 +19,7 @@ use crate::place::PlaceChoice;
 /// [`PagedConfig`] for a map on flash.
 ///
 /// Nothing else implements this trait, and only the disk calls it. What an engine cannot do does not compile: a
-/// `PagedConfig` has no policies, and is no configuration for NOR.
+/// `PagedConfig` takes no policies of the map in memory, and is no configuration for NOR.
 ///
 /// ```compile_fail,E0277
 /// # fn on<N: wearwell::Nor>(chip: N) {
@@ -56,7 +58,7 @@ mod sealed {
     /// Keeps other crates from implementing [`EngineChoice`](super::EngineChoice).
     pub trait Sealed {}
     impl<V, W> Sealed for super::Config<V, W> {}
-    impl Sealed for super::PagedConfig {}
+    impl<V, W> Sealed for super::PagedConfig<V, W> {}
 }
 
 impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W> {
@@ -76,9 +78,9 @@ impl<C: Medium, V: VictimChoice, W: PlaceChoice> EngineChoice<C> for Config<V, W
     }
 }
 
-impl<N: Nand> EngineChoice<N> for PagedConfig {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> EngineChoice<N> for PagedConfig<V, W> {
     type Log = MapLog<Kept<N, N::Error>>;
-    type Engine = PagedFtl<Kept<N, N::Error>>;
+    type Engine = PagedFtl<Kept<N, N::Error>, V, W>;
 
     fn log(&self, chip: N) -> Result<Self::Log, ShapeError> {
         Ok(MapLog::with_map(Kept::new(chip), 1)?)
@@ -109,7 +111,7 @@ impl<L: Log, V: VictimChoice, W: PlaceChoice> Served for PageFtl<L, Ears, V, W> 
     }
 }
 
-impl<N: Nand> Served for PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> Served for PagedFtl<N, V, W> {
     type Log = MapLog<N>;
 
     fn below(&self) -> &MapLog<N> {

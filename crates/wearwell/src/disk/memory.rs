@@ -13,6 +13,7 @@ use crate::losses::Losses;
 use crate::page::log::{Discards, Layout, LogShape, TAG_BYTES, Tag, shape_on};
 use crate::page::{FOUND_BYTES, LISTS_OF_SUSPECTS, LISTS_OF_TIES};
 use crate::paged::PagedConfig;
+use crate::paged::place::StreamPlacement;
 use crate::place::{ClassPlacement, PlaceChoice, Shape};
 use crate::segments::Segments;
 use crate::tournament::Tournament;
@@ -50,7 +51,7 @@ impl<V: VictimChoice, W: PlaceChoice> Config<V, W> {
     }
 }
 
-impl PagedConfig {
+impl<V, W: StreamPlacement> PagedConfig<V, W> {
     /// Bytes of memory that are enough for a [`Disk`](super::Disk) of this configuration on a NAND chip of this shape:
     /// to format it, to mount it after any power cut, and from then on. None if there can be no such disk.
     ///

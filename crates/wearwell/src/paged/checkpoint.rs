@@ -15,8 +15,10 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::halt::Halt;
 use super::map::is_place;
+use super::place::StreamPlacement;
 use super::store::{Checkpoint, Store};
 use super::table::{Table, Use};
+use super::which::VictimWorth;
 use crate::addr::Ppn;
 use crate::le;
 use crate::page::IMPLAUSIBLE_CLOCK;
@@ -78,7 +80,7 @@ impl<N: Nand> Store<N> {
     }
 }
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// Removes what a format must not leave.
     pub(super) fn drop_checkpoint(&mut self) -> Result<(), ErrorKind> {
         // Before its end, without which it would be believed. A kept segment that is bad ends it as well.

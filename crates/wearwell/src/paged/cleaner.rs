@@ -11,8 +11,10 @@ use super::PagedFtl;
 use super::config::HELD_SEGMENTS;
 use super::halt::Halt;
 use super::map::LOST;
+use super::place::StreamPlacement;
 use super::store::Stream;
 use super::table::Use;
+use super::which::{Candidate, VictimWorth};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Tag};
 
@@ -24,11 +26,9 @@ pub(super) const FREE_FOR_HOST: u32 = 2;
 
 /// Free segments with which segments can be emptied.
 pub(super) const FREE_TO_CLEAN: u32 = HELD_SEGMENTS + 1;
-const CLEAN_BELOW: u32 = 3;
-const CLEAN_WHEN_IDLE_BELOW: u32 = 5;
-
-/// Fraction bits of what it is worth to empty a segment. With those of slots (12) and ages (6) they fit into a word.
-const WORTH_BITS: u32 = 10;
+/// Fewer spare segments are cleaned for, beyond one for each stream of the host's: several may be full at once.
+const CLEAN_BELOW: u32 = 2;
+const CLEAN_WHEN_IDLE_BELOW: u32 = 4;
 
 /// Most pages of resting data that are moved for a page of the host's. It frees nothing, so there is no hurry.
 const RESTING_PAGES_A_STEP: u32 = 8;
@@ -50,10 +50,10 @@ pub(super) struct Job {
     gathered_parts: u32,
 }
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// Cleans for the next page of the host's.
     pub(super) fn keep_up(&mut self) -> Result<(), Halt> {
-        if self.job.is_none() && self.wants_cleaning(CLEAN_BELOW) {
+        if self.job.is_none() && self.wants_cleaning(CLEAN_BELOW + W::HOST_STREAMS) {
             self.begin_job()?;
         }
         let Some(job) = self.job else { return Ok(()) };
@@ -64,7 +64,7 @@ impl<N: Nand> PagedFtl<N> {
         if self.store.read_only {
             return Ok(false);
         }
-        if self.job.is_none() && self.wants_cleaning(CLEAN_WHEN_IDLE_BELOW) {
+        if self.job.is_none() && self.wants_cleaning(CLEAN_WHEN_IDLE_BELOW + W::HOST_STREAMS) {
             self.begin_job()?;
         }
         self.clean_step(budget_pages)?;
@@ -81,16 +81,16 @@ impl<N: Nand> PagedFtl<N> {
         self.store.free_for_data().saturating_sub(self.store.held())
     }
 
-    /// Cleans until the stream of the host has room, and what is held back is there again.
-    pub(super) fn make_slot(&mut self) -> Result<(), Halt> {
+    /// Cleans until that stream of the host's has room, and what is held back is there again.
+    pub(super) fn make_slot(&mut self, stream: Stream) -> Result<(), Halt> {
         // Emptying a few victims gains a segment. More rounds than segments mean that nothing can be gained.
         for _ in 0..=2 * self.store.table.segments() {
-            let has_room = self.store.has_room(Stream::Host);
+            let has_room = self.store.has_room(stream);
             if has_room && self.store.has_held() {
                 return Ok(());
             }
             if !has_room && self.spare_segments() >= FREE_FOR_HOST {
-                self.store.open(Stream::Host, false)?;
+                self.store.open(stream, false)?;
                 continue;
             }
             if self.job.is_none() && !self.begin_job()? {
@@ -99,7 +99,7 @@ impl<N: Nand> PagedFtl<N> {
             // To the end of the victim, since the host waits for its segment.
             self.clean_step(u32::MAX)?;
         }
-        if self.store.has_room(Stream::Host) { Ok(()) } else { Err(self.store.worn_out()) }
+        if self.store.has_room(stream) { Ok(()) } else { Err(self.store.worn_out()) }
     }
 
     fn first_failing(&self) -> Option<Seg> {
@@ -139,19 +139,14 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    /// The segment that is worth most: the space that it gives back for each page to copy, times its age since it was
-    /// opened (cost-benefit, Kawaguchi '95, section 2.8). What was opened not long ago loses pages by itself, if it is
-    /// only left alone. Where segments are short, the emptiest one.
+    /// The segment that is worth most to the policy. Where segments are short, the emptiest one.
     fn most_worth(&self) -> Option<Seg> {
         let Self { store, .. } = self;
         let (table, slots, epoch) = (&store.table, store.slots.per_segment(), store.epoch(store.next_seq));
         let is_short = self.spare_segments() < FREE_FOR_HOST;
         let worth = |seg: Seg| {
-            let (valid, age) = (table.valid(seg), if is_short { 0 } else { table.age(seg, epoch) });
-            // In halves: one of this epoch was opened half an epoch ago, on average.
-            let worth = ((slots.saturating_sub(valid) * (2 * age + 1)) << WORTH_BITS) / (valid + 1);
-            // Of thousands of slots, a single one is worth something, too.
-            worth.max(u32::from(valid < slots))
+            let (age, erases) = if is_short { (0, 0) } else { (table.age(seg, epoch), table.erases(seg)) };
+            self.which.worth(&Candidate { slots, valid: table.valid(seg), age_halves: 2 * age + 1, erases })
         };
         let candidates = table.all().filter(|&seg| table.is_candidate(seg));
         candidates.max_by_key(|&seg| worth(seg)).filter(|&seg| table.valid(seg) < slots)
@@ -305,19 +300,19 @@ impl<N: Nand> PagedFtl<N> {
         }
     }
 
-    /// The stream that takes a copy: that of the host if no segment can be opened.
+    /// The stream that takes a copy: one of the host's if no segment can be opened.
     fn stream_for_copy(&mut self) -> Result<Stream, Halt> {
         let rests = self.job.is_some_and(|job| job.rests);
         let store = &mut self.store;
-        let has_host = store.has_room(Stream::Host);
         if store.has_room(Stream::Copy) {
             return Ok(Stream::Copy);
         }
+        let of_host = Stream::HOST[..W::HOST_STREAMS as usize].iter().copied().find(|&stream| store.has_room(stream));
         // Translation pages are left theirs, and a mount the last one.
-        if (store.free_for_data() > 1 || !has_host) && store.open(Stream::Copy, rests)? {
+        if (store.free_for_data() > 1 || of_host.is_none()) && store.open(Stream::Copy, rests)? {
             return Ok(Stream::Copy);
         }
-        if has_host { Ok(Stream::Host) } else { Err(store.worn_out()) }
+        of_host.ok_or_else(|| store.worn_out())
     }
 
     /// Finds what still counts in a victim whose tags do not show it: pages whose tags cannot be read are lost.

@@ -1,19 +1,25 @@
 //! The configuration, and what it leaves of a chip.
 
 use super::cache::MOST_PAGES;
+use super::place::{SeparateGc, StreamPlacement};
 use super::table::MOST_SLOTS;
+use super::which::CostBenefit;
 use crate::page::ConfigError;
 use crate::page::log::LogShape;
 
 /// The configuration of a [`PagedFtl`](super::PagedFtl).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct PagedConfig {
+pub struct PagedConfig<V = CostBenefit, W = SeparateGc> {
     /// Pages that the host can address.
     pub logical_pages: u32,
     /// Entries in the cache of the map, at least two. After a power cut a device can only be mounted with as many as it
     /// had before, or more.
     pub cache_entries: u32,
+    /// Which segment is emptied.
+    pub which: V,
+    /// Which pages share segments.
+    pub place: W,
 }
 
 /// Fewest entries in the cache.
@@ -43,12 +49,31 @@ pub(super) struct Plan {
 }
 
 impl PagedConfig {
-    /// The configuration of a device of so many pages, with so many entries in its cache.
+    /// The configuration of a device of so many pages, with so many entries in its cache. Victims are chosen by age,
+    /// and what cleaning moves has segments of its own.
     #[must_use]
     pub const fn new(logical_pages: u32, cache_entries: u32) -> Self {
-        Self { logical_pages, cache_entries }
+        Self { logical_pages, cache_entries, which: CostBenefit, place: SeparateGc }
+    }
+}
+
+impl<V: Copy, W: Copy> PagedConfig<V, W> {
+    /// Other victims. A device can be mounted with others than before.
+    #[must_use]
+    pub const fn which<V2>(self, which: V2) -> PagedConfig<V2, W> {
+        let Self { logical_pages, cache_entries, place, .. } = self;
+        PagedConfig { logical_pages, cache_entries, which, place }
     }
 
+    /// Another placement. A device can be mounted with another than before, if it has the segments for it.
+    #[must_use]
+    pub const fn place<W2>(self, place: W2) -> PagedConfig<V, W2> {
+        let Self { logical_pages, cache_entries, which, .. } = self;
+        PagedConfig { logical_pages, cache_entries, which, place }
+    }
+}
+
+impl<V, W: StreamPlacement> PagedConfig<V, W> {
     // Such functions, and those that they call, are for firmware that sets its memory aside when it is built: no `?`
     // and no `min` can be in them.
     pub(super) const fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
@@ -84,9 +109,9 @@ impl PagedConfig {
         let plan = loop {
             let parts = fits.div_ceil(per_part);
             let map_segments = 4 * parts.div_ceil(shape.slots) + 2;
-            // In service a segment of host pages and one of copies are open, one more is free for each, and one is
-            // full.
-            let in_service = HELD_SEGMENTS + 5 + fits.div_ceil(shape.slots);
+            // In service a segment of each stream of the host's and one of copies are open, one more is free for the
+            // host and one for copies, and one is full.
+            let in_service = HELD_SEGMENTS + 4 + W::HOST_STREAMS + fits.div_ceil(shape.slots);
             // A mount that finds fewer free ones moves the pages of the emptiest between a mark and padding. So these
             // have to be fewer than fit there.
             let in_mounts = HELD_SEGMENTS + 1 + fits / (shape.slots - 2);

@@ -9,15 +9,17 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::halt::{Halt, NO_PAGE};
 use super::map::{LOST, is_place};
+use super::place::StreamPlacement;
 use super::store::{Store, Stream};
 use super::table::Use;
+use super::which::VictimWorth;
 use crate::addr::{Lpn, Ppn, SECTOR_BYTES, Sectors};
 use crate::ftl::{BlockDevice, FtlError, Inspect, Limits, WriteHint};
 use crate::page::log::Log;
 use crate::pieces::{Piece, check, parts, parts_mut, pieces};
 use crate::stats::Stats;
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     fn sectors_per_page(&self) -> u32 {
         self.map.page_bytes() / SECTOR_BYTES
     }
@@ -27,9 +29,9 @@ impl<N: Nand> PagedFtl<N> {
     }
 
     /// Writes a page, or a part of one, as its newest copy.
-    fn put(&mut self, piece: Piece, data: &[u8]) -> Result<(), Halt> {
+    fn put(&mut self, piece: Piece, data: &[u8], stream: Stream) -> Result<(), Halt> {
         self.keep_up()?;
-        self.make_slot()?;
+        self.make_slot(stream)?;
         // A program that fails costs its segment, and the page goes to another slot.
         loop {
             // Before the page gets its number: a translation page that is written behind it has to have its entry.
@@ -37,10 +39,10 @@ impl<N: Nand> PagedFtl<N> {
             self.map.secure_for_data(&mut self.store)?;
             // Behind what may write translation pages: these use the page of memory that `complete` fills, too.
             let appended = if piece.count == self.sectors_per_page() {
-                self.store.append(Stream::Host, piece.lpn, data)
+                self.store.append(stream, piece.lpn, data)
             } else {
                 self.complete(piece, data)?;
-                self.store.append(Stream::Host, piece.lpn, self.map.lend())
+                self.store.append(stream, piece.lpn, self.map.lend())
             };
             match appended {
                 Ok(at) => {
@@ -50,7 +52,7 @@ impl<N: Nand> PagedFtl<N> {
                 }
                 Err(ErrorKind::ProgramFailed) => {
                     // Nothing is cleaned before that page is written: see `Store::worn_out`.
-                    if !self.store.open(Stream::Host, false)? {
+                    if !self.store.open(stream, false)? {
                         return Err(self.store.worn_out());
                     }
                 }
@@ -139,7 +141,7 @@ fn read_at<N: Nand>(lpn: Lpn, at: Ppn, store: &mut Store<N>, page: &mut [u8]) ->
     }
 }
 
-impl<N: Nand> BlockDevice for PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> BlockDevice for PagedFtl<N, V, W> {
     fn sectors(&self) -> u64 {
         u64::from(self.map.logical_pages()) * u64::from(self.sectors_per_page())
     }
@@ -156,12 +158,13 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
         Ok(())
     }
 
-    fn write(&mut self, at: Sectors, data: &[u8], _hint: WriteHint) -> Result<(), FtlError> {
+    fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), true)?;
         self.check_writable().map_err(|halt| self.store.told(halt, NO_PAGE))?;
+        let stream = Stream::HOST[self.place.stream(hint) as usize];
         for (piece, part) in parts(at, self.sectors_per_page(), true, data) {
             self.store.stats.host_pages += 1;
-            self.put(piece, part).map_err(|halt| self.store.told(halt, piece.lpn))?;
+            self.put(piece, part, stream).map_err(|halt| self.store.told(halt, piece.lpn))?;
         }
         Ok(())
     }
@@ -192,7 +195,7 @@ impl<N: Nand> BlockDevice for PagedFtl<N> {
     }
 }
 
-impl<N: Nand> Inspect for PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> Inspect for PagedFtl<N, V, W> {
     fn stats(&self) -> &Stats {
         &self.store.stats
     }

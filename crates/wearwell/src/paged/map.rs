@@ -49,7 +49,7 @@ pub(super) struct Map {
 }
 
 impl Map {
-    pub(super) fn new(config: &PagedConfig, plan: Plan, slots: u32, page_bytes: u32) -> Self {
+    pub(super) fn new<V, W>(config: &PagedConfig<V, W>, plan: Plan, slots: u32, page_bytes: u32) -> Self {
         Self {
             cache: Cache::new(Form::new(config.logical_pages, plan.entry_bytes), config.cache_entries, slots),
             directory: vec![Ppn::NONE; plan.parts as usize],

@@ -5,7 +5,7 @@ use wearwell_flash::NandGeometry;
 use super::PagedConfig;
 use super::cache::Form;
 use super::config::Plan;
-use super::store::Stream;
+use super::place::StreamPlacement;
 use super::table::{SegSet, Table};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{LogShape, TAG_BYTES, Tag};
@@ -17,7 +17,7 @@ const BYTES_A_TABLE: usize = 32;
 /// Bytes of the list of open segments in the log.
 const OPEN_LIST_BYTES: usize = 128;
 
-impl PagedConfig {
+impl<V, W: StreamPlacement> PagedConfig<V, W> {
     /// Bytes that the engine allocates at most on a chip of this shape: as it is formatted, in a mount after any power
     /// cut, and from then on. None if there can be no such device.
     pub(crate) const fn most_bytes(&self, shape: &LogShape, geometry: &NandGeometry) -> Option<usize> {
@@ -30,7 +30,7 @@ impl PagedConfig {
         let of_segments = shape.segments as usize * Table::BYTES_PER_SEGMENT;
         let pages = (geometry.page_bytes + geometry.spare_bytes + shape.page_bytes) as usize;
         let victims = slots * size_of::<(Lpn, u32)>();
-        let (in_service, in_mount) = (in_service(shape), in_mount(shape, &plan));
+        let (in_service, in_mount) = (in_service(shape, W::HOST_STREAMS), in_mount(shape, &plan));
         let worst = if in_service > in_mount { in_service } else { in_mount };
         let others = of_parts + of_segments + pages + victims + OPEN_LIST_BYTES + worst + TABLES * BYTES_A_TABLE;
         of_cache.checked_add(others)
@@ -53,9 +53,9 @@ const fn is_in_one_page(shape: &LogShape) -> bool {
     shape.overhead_pages == 2
 }
 
-/// Beside the tables: each stream fills a segment.
-const fn in_service(shape: &LogShape) -> usize {
-    Stream::ALL.len() * of_open(shape) + if is_in_one_page(shape) { 0 } else { of_scan(shape) }
+/// Beside the tables: each stream of the host's, that of copies and that of translation pages fill a segment.
+const fn in_service(shape: &LogShape, host_streams: u32) -> usize {
+    (host_streams as usize + 2) * of_open(shape) + if is_in_one_page(shape) { 0 } else { of_scan(shape) }
 }
 
 /// In a mount, beside the tables: numbers of the translation pages and two sets of segments. With them, first a scan,

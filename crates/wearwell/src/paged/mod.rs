@@ -15,6 +15,7 @@
 //! | `halt` | why a step does not go on |
 //! | `store` | open segments, and how they are filled and erased |
 //! | `table`, `cache` | five bytes for each segment; entries by logical page |
+//! | `which`, `place` | which segment is emptied; which pages share segments |
 //! | `config`, `memory` | what fits on a chip; how much memory that takes |
 //!
 //! Calls run down only, and mount is no part of the running engine.
@@ -47,9 +48,11 @@ mod host;
 mod map;
 mod memory;
 mod mount;
+pub mod place;
 mod rescue;
 mod store;
 mod table;
+pub mod which;
 
 pub use config::PagedConfig;
 
@@ -65,14 +68,18 @@ use crate::stats::Stats;
 use cleaner::Job;
 use halt::Halt;
 use map::Map;
+use place::{SeparateGc, StreamPlacement};
 use store::Store;
 use table::Use;
+use which::{CostBenefit, VictimWorth};
 
 /// The engine with its map on flash, on NAND whose pages share no cells.
 #[derive(Debug)]
-pub struct PagedFtl<N: Nand> {
+pub struct PagedFtl<N: Nand, V = CostBenefit, W = SeparateGc> {
     store: Store<N>,
     map: Map,
+    which: V,
+    place: W,
     job: Option<Job>,
     /// The pages of the victim: which, and in which slot. Kept here so that no job allocates.
     victims: Vec<(Lpn, u32)>,
@@ -84,10 +91,10 @@ pub struct PagedFtl<N: Nand> {
     has_failed_writes: bool,
 }
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// The engine's tables, for a device whose content is not known yet.
     #[inline(never)]
-    fn empty(place: &mut Option<MapLog<N>>, config: PagedConfig) -> Result<Box<Self>, ConfigError> {
+    fn empty(place: &mut Option<MapLog<N>>, config: PagedConfig<V, W>) -> Result<Box<Self>, ConfigError> {
         let mut log = take_log(place);
         // A mount that begins again comes with the log that the last attempt has used.
         log.forget();
@@ -103,6 +110,8 @@ impl<N: Nand> PagedFtl<N> {
         Ok(Box::new(Self {
             store: Store::new(log, plan),
             map: Map::new(&config, plan, shape.slots, shape.page_bytes),
+            which: config.which,
+            place: config.place,
             job: None,
             victims: Vec::with_capacity(shape.slots as usize),
             fading: None,
@@ -115,7 +124,7 @@ impl<N: Nand> PagedFtl<N> {
     ///
     /// # Errors
     /// [`MountError::Config`] if the capacity does not fit; [`MountError::Chip`] if the chip fails.
-    pub fn format(log: MapLog<N>, config: PagedConfig) -> Result<Self, MountError> {
+    pub fn format(log: MapLog<N>, config: PagedConfig<V, W>) -> Result<Self, MountError> {
         Self::format_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -124,7 +133,7 @@ impl<N: Nand> PagedFtl<N> {
     /// # Errors
     /// As [`format`](Self::format).
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
-    pub fn format_or_return(log: MapLog<N>, config: PagedConfig) -> Result<Self, (MapLog<N>, MountError)> {
+    pub fn format_or_return(log: MapLog<N>, config: PagedConfig<V, W>) -> Result<Self, (MapLog<N>, MountError)> {
         let mut place = Some(log);
         let made = Self::format_boxed(&mut place, config);
         made.map(|ftl| *ftl).map_err(|error| with_log(place, error))
@@ -132,7 +141,10 @@ impl<N: Nand> PagedFtl<N> {
 
     /// As [`format_or_return`](Self::format_or_return), with the engine at its place from the start. The log lies in
     /// `log`, and is back there with an error. Moved from call to call, both would take most of a small stack.
-    pub(crate) fn format_boxed(log: &mut Option<MapLog<N>>, config: PagedConfig) -> Result<Box<Self>, MountError> {
+    pub(crate) fn format_boxed(
+        log: &mut Option<MapLog<N>>,
+        config: PagedConfig<V, W>,
+    ) -> Result<Box<Self>, MountError> {
         let mut ftl = Self::empty(log, config)?;
         match ftl.erase_all() {
             Ok(()) => Ok(ftl),

@@ -24,8 +24,10 @@ use wearwell_flash::Nand;
 
 use super::halt::Halt;
 use super::map::{LOST, is_place, number_of};
+use super::place::StreamPlacement;
 use super::store::{Store, Stream};
 use super::table::{SegSet, Use};
+use super::which::VictimWorth;
 use super::{PagedConfig, PagedFtl};
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::{Kind, Log, MapLog, SegmentScan, Tag};
@@ -109,13 +111,13 @@ struct Found {
     has_gaps: bool,
 }
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// Mounts a chip that was [formatted](Self::format) with the same capacity, after any number of power cuts. A blank
     /// chip is mounted as an empty device. With a smaller cache than before a cut, what was discarded may come back.
     ///
     /// # Errors
     /// As [`PageFtl::mount`](crate::PageFtl::mount).
-    pub fn mount(log: MapLog<N>, config: PagedConfig) -> Result<(Self, MountReport), MountError> {
+    pub fn mount(log: MapLog<N>, config: PagedConfig<V, W>) -> Result<(Self, MountReport), MountError> {
         Self::mount_or_return(log, config).map_err(|(_, error)| error)
     }
 
@@ -126,7 +128,7 @@ impl<N: Nand> PagedFtl<N> {
     #[expect(clippy::result_large_err, reason = "the log comes back with the error")]
     pub fn mount_or_return(
         log: MapLog<N>,
-        config: PagedConfig,
+        config: PagedConfig<V, W>,
     ) -> Result<(Self, MountReport), (MapLog<N>, MountError)> {
         let mut place = Some(log);
         let mounted = Self::mount_boxed(&mut place, config);
@@ -139,7 +141,7 @@ impl<N: Nand> PagedFtl<N> {
     #[inline(never)]
     pub(crate) fn mount_boxed(
         log: &mut Option<MapLog<N>>,
-        config: PagedConfig,
+        config: PagedConfig<V, W>,
     ) -> Result<(Box<Self>, MountReport), MountError> {
         let mut trusts = true;
         loop {

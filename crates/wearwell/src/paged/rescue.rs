@@ -17,8 +17,10 @@ use super::cleaner::{FREE_FOR_HOST, FREE_TO_CLEAN};
 use super::halt::Halt;
 use super::map::is_place;
 use super::mount::{Latest, Page};
+use super::place::StreamPlacement;
 use super::store::Stream;
 use super::table::{SegSet, Table, Use};
+use super::which::VictimWorth;
 use crate::addr::{Lpn, Ppn, Seg};
 use crate::page::log::Log;
 
@@ -30,9 +32,9 @@ const MOST_UNSEALED: u32 = 6;
 const FREE_FOR_SESSION: u32 = 4;
 
 /// True for the parts that are to be written. A trait object, so that writing them is the same code for all.
-type Wanted<'a, N> = &'a dyn Fn(&mut PagedFtl<N>, u32) -> Result<bool, Halt>;
+type Wanted<'a, F> = &'a dyn Fn(&mut F, u32) -> Result<bool, Halt>;
 
-impl<N: Nand> PagedFtl<N> {
+impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// Makes everything that counts certain, and enough segments free. Returns how many pages were rescued, and whether
     /// the device is read-only because there is no free segment for that.
     pub(super) fn make_safe(&mut self, latest: &Latest, unsealed: &SegSet) -> Result<(u32, bool), Halt> {
@@ -409,7 +411,7 @@ impl<N: Nand> PagedFtl<N> {
 
     /// Writes the wanted parts anew, and with `fills` those with most entries in the cache. False if no segment is
     /// free.
-    fn write_parts(&mut self, pages: u32, wanted: Wanted<'_, N>, fills: bool) -> Result<bool, Halt> {
+    fn write_parts(&mut self, pages: u32, wanted: Wanted<'_, Self>, fills: bool) -> Result<bool, Halt> {
         if pages == 0 || !self.store.open_whole(Stream::Map, pages)? {
             return Ok(false);
         }

@@ -4,6 +4,7 @@ use wearwell_flash::{ErrorKind, Nand};
 
 use super::config::Plan;
 use super::halt::{Halt, NO_PAGE};
+use super::place::MOST_HOST_STREAMS;
 use super::table::{Table, Use};
 use crate::addr::{Class, Lpn, Ppn, Seg, Slots};
 use crate::ftl::FtlError;
@@ -14,16 +15,22 @@ use crate::stats::Stats;
 /// What a segment is opened for. Each stream has at most one open segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// Pages that the host writes.
+    /// Pages that the host writes, and what a mount copies.
     Host,
     /// Pages that cleaning moves.
     Copy,
     /// Translation pages.
     Map,
+    /// Pages that the host writes and that a placement keeps apart.
+    SecondHost,
+    ThirdHost,
 }
 
 impl Stream {
-    pub(super) const ALL: [Self; 3] = [Self::Host, Self::Copy, Self::Map];
+    const ALL: [Self; 5] = [Self::Host, Self::Copy, Self::Map, Self::SecondHost, Self::ThirdHost];
+
+    /// Those of the host's.
+    pub(super) const HOST: [Self; MOST_HOST_STREAMS as usize] = [Self::Host, Self::SecondHost, Self::ThirdHost];
 
     /// The class of its pages on flash.
     pub(super) const fn class(self) -> Class {

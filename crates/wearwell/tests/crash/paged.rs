@@ -2,6 +2,8 @@
 
 use wearwell::page::log::MapLog;
 use wearwell::page::{MountError, MountReport};
+use wearwell::paged::place::{ByHandle, SeparateGc, StreamPlacement};
+use wearwell::paged::which::{Cat, CostBenefit, Greedy, Lfs, VictimWorth};
 use wearwell::{Inspect, PagedConfig, PagedFtl, Rng};
 use wearwell_emu::{BitErrors, ChipProfile, EmuChip, EmuNand, Faults};
 use wearwell_flash::PageAddr;
@@ -14,9 +16,9 @@ use crate::rig::Rig;
 use crate::storm::{seeds, storm, storm_of};
 
 /// A small chip, and the engine's settings.
-pub(crate) struct PagedRig {
+pub(crate) struct PagedRig<V = CostBenefit, W = SeparateGc> {
     pub(crate) profile: ChipProfile,
-    pub(crate) config: PagedConfig,
+    pub(crate) config: PagedConfig<V, W>,
 }
 
 /// `shape` is page bytes, pages a block, blocks, dies.
@@ -29,14 +31,21 @@ fn paged(shape: [u32; 4], stripe: u32, logical_pages: u32, cache_entries: u32) -
 }
 
 impl PagedRig {
+    /// The same with other policies.
+    fn with<V: VictimWorth, W: StreamPlacement>(self, which: V, place: W) -> PagedRig<V, W> {
+        PagedRig { profile: self.profile, config: self.config.which(which).place(place) }
+    }
+}
+
+impl<V, W> PagedRig<V, W> {
     fn log(&self, chip: EmuNand) -> MapLog<EmuNand> {
         MapLog::with_map(chip, self.profile.stripe).expect("the chip takes the layout")
     }
 }
 
-impl Rig for PagedRig {
+impl<V: VictimWorth, W: StreamPlacement> Rig for PagedRig<V, W> {
     type Chip = EmuNand;
-    type Ftl = PagedFtl<EmuNand>;
+    type Ftl = PagedFtl<EmuNand, V, W>;
     fn format(&self) -> Self::Ftl {
         let chip = EmuNand::in_memory(&self.profile, Faults::default()).expect("a valid profile");
         PagedFtl::format(self.log(chip), self.config).expect("a fresh chip can be formatted")
@@ -356,6 +365,25 @@ fn storms_of_mounts() {
         storm_of_mounts(&paged([512, 8, 28, 1], 1, 64, 2), seed, 120);
         storm_of_mounts(&paged([512, 6, 64, 2], 2, 150, 5), seed, 60);
     }
+}
+
+/// The same with other policies, some with several open segments of the host's. The chips have one page more than they
+/// need, or none.
+#[test]
+fn storms_of_other_policies() {
+    for seed in 0..seeds() {
+        storm(&small(24).with(Lfs, SeparateGc), seed, 60, 300);
+        storm(&small(2).with(CostBenefit, ByHandle), seed, 150, 12);
+        storm(&paged([512, 6, 200, 2], 2, 350, 5).with(Cat, ByHandle), seed, 40, 100);
+        storm_of_mounts(&paged([512, 8, 28, 1], 1, 71, 2).with(Greedy, SeparateGc), seed, 60);
+        storm_of_mounts(&paged([512, 8, 28, 1], 1, 56, 2).with(Greedy, ByHandle), seed, 60);
+        storm_of_mounts(&paged([512, 6, 64, 2], 2, 120, 5).with(Cat, ByHandle), seed, 60);
+    }
+}
+
+#[test]
+fn every_cut_with_three_streams() {
+    prove(&paged([512, 8, 28, 1], 1, 56, 2).with(CostBenefit, ByHandle), 3, 30);
 }
 
 /// Storms that failed once: an erase left unreadable pages behind the copies of a rescue that a cut had hit, and the
