@@ -303,3 +303,23 @@ fn what_a_doubted_rescue_was_made_from_counts() {
          0:37106, cut 2:62960, mount, cut 0:18358, mount, mount",
     );
 }
+
+/// Programs and erases have failed in 24 of 54 blocks, and no segment is empty. A rescue was cut, and its erase as
+/// well, which left the copy to fade. What that was made from is newer than its translation page, so no entry of the
+/// map names it (SPEC M13).
+#[test]
+fn what_a_doubted_rescue_was_made_from_is_not_in_the_map() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=0 pages-per-block=5 blocks=54 dies=3 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=40 policies=greedy,by-handle
+         logical-pages=42 endurance=100000 seed=2479931922587464270",
+        "write 1 2 3 6 7 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 2+3, mount, write 18 33@2, mount, write 27,
+         mount, write 10, mount, write 12 41, mount, write 9, fail 5:39149, mount, write 24 29 5@1, mount, write 8
+         21@1, fail 0:40314 2:24940, write 2@2, cut 2:17182, mount, fail 0:1661, cut 1:33784, mount, cut 1:15871,
+         mount, mount, write 17, cut 2:40777, write 0@2, mount, cut 1:27496, mount, mount, fail 1:11097, write 14@1
+         28, mount, fail 0:20557 2:37758, write 34, fail 1:15539, cut 2:37038, write 32+4, fail 0:41463 2:64381
+         4:61057 6:42233 8:49132, mount, fail 0:30251, write 7, fail 0:22080, mount, cut 0:34519, write 24, fail
+         0:45077, mount, fail 0:62923 2:14812 4:3682 6:60909 8:55266 10:53852, mount, cut 3:16047, mount, cut 0:39972,
+         mount, fail 0:22430, mount, verify, mount",
+    );
+}

@@ -259,12 +259,12 @@ impl Map {
     }
 
     /// False if a copy has faded since it was found: nobody knows any more what it took the place of.
-    fn has_gathered<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, Halt> {
+    pub(super) fn has_gathered<N: Nand>(&mut self, part: u32, store: &mut Store<N>) -> Result<bool, Halt> {
         // Spec M7.
-        self.page.fill(0xFF);
+        self.lend().fill(0xFF);
         let (covered, mut has_gaps) = (self.covered(part), false);
         for seg in store.table.all() {
-            if !store.table.is_in_use(seg) {
+            if !store.table.holds_pages(seg) {
                 continue;
             }
             // Each tag is searched from the beginning, because `number_of` uses the log's page, too. A list would take

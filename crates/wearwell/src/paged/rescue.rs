@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::{FREE_FOR_HOST, FREE_TO_CLEAN};
 use super::halt::Halt;
-use super::map::is_place;
+use super::map::{is_place, number_of};
 use super::mount::{Latest, Page};
 use super::place::StreamPlacement;
 use super::store::Stream;
@@ -122,20 +122,30 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
         Ok(())
     }
 
-    /// There is no room for copies of a doubted segment. Where the same can be read in the place that the translation
-    /// page names, that counts.
+    /// There is no room for copies of a doubted segment. Where the same can be read in the place that it was copied
+    /// from, that counts.
     fn go_back(&mut self, seg: Seg) -> Result<(), Halt> {
         // Spec M13.
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
             let Some(at) = self.map.cache.get(lpn).filter(|&at| self.store.is_in(at, seg)) else { continue };
-            self.map.load(self.map.part_for(lpn), &mut self.store)?;
-            let original = self.map.entry(lpn);
+            let original = self.copy_before(lpn, at)?;
             if self.is_copy(lpn, at, original)? {
                 self.store.take_back(original);
                 self.map.move_to(lpn, at, original, &mut self.store);
             }
         }
         Ok(())
+    }
+
+    /// The newest copy of a page that is older than the one at `at`. That may be newer than the translation page, so
+    /// the entries are made from all tags.
+    fn copy_before(&mut self, lpn: Lpn, at: Ppn) -> Result<Ppn, Halt> {
+        let Self { map, store, .. } = self;
+        let number = number_of(store, at)?.unwrap_or(0);
+        map.set_suspect_from(number);
+        while !map.has_gathered(map.part_for(lpn), store)? {}
+        map.set_suspect_from(u64::MAX);
+        Ok(map.entry(lpn))
     }
 
     /// Entries that the cache takes if what counts in a segment is copied. What a rescue that never ended has copied is

@@ -211,6 +211,17 @@ pub(super) const PAGED: &[Canary] = &[
         torture: caught(Run::Kept("what_a_doubted_rescue_was_made_from")),
     },
     Canary {
+        name: "map-copy-before",
+        rule: "M13",
+        broken: "what a doubted copy was made from is what the translation page names, and nothing newer",
+        file: "crates/wearwell/src/paged/rescue.rs",
+        from: "while !map.has_gathered(map.part_for(lpn), store)? {}",
+        to: "if BROKEN { map.load(map.part_for(lpn), store)?; }
+        else { while !map.has_gathered(map.part_for(lpn), store)? {} }",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("what_a_doubted_rescue_was_made_from_is_not")),
+    },
+    Canary {
         name: "map-doubted-part",
         rule: "M13",
         broken: "a translation page of a rescue that never ended is made anew if it fades while it is copied",
