@@ -323,3 +323,24 @@ fn what_a_doubted_rescue_was_made_from_is_not_in_the_map() {
          mount, fail 0:22430, mount, verify, mount",
     );
 }
+
+/// No segment is empty. The cleaner copied a page, and the erase of its victim was cut. A mount had no place to copy
+/// the page to, which was the last of all, and served the original, where no erase showed. It faded. Now padding is
+/// behind such a page before the erase, so that it is certain (SPEC M5).
+#[test]
+fn what_the_cleaner_copied_last_is_certain() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=40 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=8 policies=cost-benefit,by-handle
+         logical-pages=29 endurance=100000 seed=10123785777877491991",
+        "write 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 10@1 18@1, cut 1:56626,
+         write 14, mount, cut 5:23212, write 0, mount, cut 3:27846, write 14+6, mount, write 0 27, mount, write 17,
+         mount, write 4, cut 2:49000, write 2, mount, write 16, mount, write 26 21@1!, cut 0:42689, write 15, mount,
+         cut 2:58525, write 8, mount, cut 1:18915, write 16, mount, cut 3:15810, write 7+4, cut 0:61598, mount, cut
+         4:18820, mount, mount, fail 3:10927, cut 5:37429, write 15+5, mount, write 19, fail 0:18603 2:34050, write
+         11, cut 0:8370, write 26, mount, cut 1:50385, write 10, mount, mount, fail 0:27904, write 23, fail 1:36887,
+         mount, write 4, fail 1:40207, cut 4:39350, mount, cut 3:40837, mount, cut 2:10266, mount, fail 13:20840,
+         mount, cut 4:45428, write 12, fail 0:35843 11:18030, cut 17:21110, mount, cut 5:14159, mount, fail 0:29185
+         2:32053 4:53142, mount, cut 3:27477, clean 5, mount",
+    );
+}

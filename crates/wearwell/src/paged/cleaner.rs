@@ -229,6 +229,10 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
                 break;
             }
         }
+        // Spec M5. What was copied here last may be suspect.
+        if !self.store.has_empty() {
+            self.store.secure_last()?;
+        }
         // Every page was looked up. What is left of the count are copies whose successors were not known.
         self.store.table.set_valid(job.victim, 0);
         self.job = None;

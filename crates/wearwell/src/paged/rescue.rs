@@ -255,7 +255,7 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// Nothing can be written. A suspect page is served where it lies, unless an older place holds the same and lasts.
     fn serve_suspect(&mut self, suspect: &Page) -> Result<(), Halt> {
         let Page { lpn, at, .. } = *suspect;
-        if self.map.part_in(lpn).is_none() && self.map.cache.has_room_in_mount(lpn) {
+        if self.map.part_in(lpn).is_none() {
             let original = self.map.lookup(lpn, &mut self.store)?;
             if !self.is_copy(lpn, at, original)? {
                 self.map.cache.put(lpn, at, true);

@@ -413,6 +413,19 @@ impl<N: Nand> Store<N> {
         Ok(())
     }
 
+    /// Appends padding behind the last page of all. A mount would suspect it, and may have no segment to copy it to:
+    /// then nothing tells which of the two lasts, the page or what it was copied from.
+    pub(super) fn secure_last(&mut self) -> Result<(), ErrorKind> {
+        if let Some((stream, _)) = self.last
+            && self.has_room(stream)
+            && let Err(error) = self.pad(stream)
+            && error != ErrorKind::ProgramFailed
+        {
+            return Err(error);
+        }
+        Ok(())
+    }
+
     fn forget_last(&mut self, stream: Stream) {
         self.last = self.last.filter(|&(last, _)| last != stream);
     }

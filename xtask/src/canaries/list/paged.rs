@@ -262,6 +262,16 @@ pub(super) const PAGED: &[Canary] = &[
         torture: missed(Run::Kept("a_rescue_that_failed_where")),
     },
     Canary {
+        name: "map-copied-last",
+        rule: "M5",
+        broken: "without an empty segment a victim is erased while what was copied from it last is suspect",
+        file: "crates/wearwell/src/paged/cleaner.rs",
+        from: "if !self.store.has_empty() {",
+        to: "if !BROKEN && !self.store.has_empty() {",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("what_the_cleaner_copied_last")),
+    },
+    Canary {
         name: "map-faded-suspect",
         rule: "M5",
         broken: "a device that is read-only passes over a suspect that has faded, and over all behind it",

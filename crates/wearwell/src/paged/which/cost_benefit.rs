@@ -3,8 +3,9 @@
 
 use super::{Candidate, VictimWorth};
 
-/// Fraction bits. With those of slots (12) and ages (6) they fit into a word.
-const WORTH_BITS: u32 = 10;
+/// Fraction bits: so many that a single page is worth something. With those of slots (12) and ages (6) they fit into a
+/// word.
+const WORTH_BITS: u32 = 13;
 
 /// The space that a segment gives back for each page to copy, times its age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,8 +15,6 @@ impl VictimWorth for CostBenefit {
     type Worth = u32;
 
     fn worth(self, candidate: &Candidate) -> u32 {
-        let worth = ((candidate.dead() * candidate.age_halves) << WORTH_BITS) / (candidate.valid + 1);
-        // Of thousands of slots, a single one is worth something, too.
-        worth.max(u32::from(candidate.dead() > 0))
+        ((candidate.dead() * candidate.age_halves) << WORTH_BITS) / (candidate.valid + 1)
     }
 }

@@ -79,7 +79,7 @@ mod tests {
         let older = Candidate { age_halves: 10, ..candidate };
         assert_eq!(Greedy.worth(&older), Greedy.worth(&candidate));
         // With u + 1/64 for u: 33 ÷ 32 × 5.
-        assert_eq!((CostBenefit.worth(&candidate), CostBenefit.worth(&older)), (5280, 10_560));
+        assert_eq!((CostBenefit.worth(&candidate), CostBenefit.worth(&older)), (42_240, 84_480));
         // 33 ÷ 95 × 5.
         assert_eq!(Lfs.worth(&candidate), ((33 * 5) << 13) / 95);
         let worn = Candidate { erases: 19, ..older };
