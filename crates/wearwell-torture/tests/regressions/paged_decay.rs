@@ -178,3 +178,40 @@ fn what_an_earlier_cut_has_hit_counts_again() {
          6, decay 56, mount, write 12, mount, mount, mount",
     );
 }
+
+/// A program failed, and what it left could be read. Copies of that were written, and the last of them decayed. So what
+/// the failure had left counted again, and faded (SPEC M13).
+#[test]
+fn what_a_failed_program_has_left_counts_again() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=6 blocks=26 dies=1 paired-pages=1
+         paged blocks-per-segment=1 cache-entries=300
+         logical-pages=22 endurance=100000 seed=4845693272155158503",
+        "write 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 9 16 7 5, mount, write 14 7+3 16+4 13 3 8 8 14 15
+         9 13 3 9 5 3 1+5 15 12 20 13 18 18 12 4 16 21 20 13 17 1 3 13 16 18 5 19 11 7, discard 18+4, write 16 21 21 0
+         7, discard 16, write 15 4 17 18 10 3 4 3 0+7 18 3 8, discard 21, write 15 2+4, discard 14+4, write 21 17 19
+         18 3 8 17 9 0 7, discard 18+2, write 12 21 13 4 9 14 16 12 17, discard 20+2, write 4 8 2 12 8 11 5 4 21 7 21
+         3 13+6, discard 5+5, write 20 14 10 20 3 14 5 11 0 12+4 20, cut 2:1771, mount, mount, write 13 0 10 18 16 7
+         16+2 2, discard 14+4, write 9 14+3 7 16 14 9 19 20 19 5 15 2 11 18 15 17 16+6 19 6 5 8 12 16 10+4 21 19 12 17
+         3 15 16 4 3, discard 7+5, write 9, fail 0:30587, write 10 9 4 6 16 8 6 20 14 4 16 7+8 14 14, discard 7+5,
+         write 9 1 2 19 9 14 9 13 12 0 18 18 14 7 12 1 8 8, discard 19+3, write 1 13 16, discard 1, write 6 9 5,
+         mount, write 8 10, mount, write 10 11 12 9 9, fail 0:40931, mount, write 18 3, mount, write 6 6 6 5 19 18+4
+         21, discard 21, write 9 5 19 17 12 16 1+4 7 19 15 20 5 18 19+3 18 18 5 10 5 2 4 7 18 14 11 9 9 14 5 10 11 18
+         3 17, mount, write 7 3 8, cut 0:36855, mount, fail 0:54779, mount, write 21 6 12, clean 5, fail 1:10616,
+         write 6 18 21, discard 15+5 13+3, write 16 18 17, fail 0:54792, write 19 12 11 10 8 2 12 4 5 8 0 8 0 10 9+2 9
+         11 19 1 18, fail 14:64770, write 6+6 13, decay 42, mount, write 5, mount",
+    );
+}
+
+/// The newest copy of a page decayed, and the erase of the segment with the one before it was cut. Nothing showed that
+/// but the missing header, so that copy was served from there, and faded (SPEC M13).
+#[test]
+fn a_segment_without_a_header_has_what_counts() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=5 blocks=17 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=3
+         logical-pages=6 endurance=100000 seed=2191085332821042177",
+        "write 0+3 0, fail 0:34932, write 2, fail 2:65235, mount, fail 2:60881, write 3 0, decay 9, cut 0:34227, write
+         1, mount, mount",
+    );
+}

@@ -254,7 +254,8 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
         self.store.table.set_epoch(seg, self.store.epoch(last));
         self.store.set_of_map(seg, Stream::is_of_map(scan.class));
         // Spec M13.
-        self.store.set_use(seg, if scan.doubts_end { Use::Doubted } else { Use::Closed });
+        let is_doubted = scan.doubts_end || scan.erases.is_none();
+        self.store.set_use(seg, if is_doubted { Use::Doubted } else { Use::Closed });
         Ok(())
     }
 
