@@ -8,6 +8,17 @@ use crate::page::ConfigError;
 use crate::page::log::LogShape;
 
 /// The configuration of a [`PagedFtl`](super::PagedFtl).
+///
+/// The victim policy and the placement are types, so that firmware links those that it names and no other:
+///
+/// ```
+/// use wearwell::PagedConfig;
+/// use wearwell::paged::{place, which};
+///
+/// let config = PagedConfig::new(300, 32);
+/// let other = config.which(which::Greedy).place(place::ByHandle);
+/// # assert_eq!((other.logical_pages, other.cache_entries, other.place), (300, 32, place::ByHandle));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PagedConfig<V = CostBenefit, W = SeparateGc> {
