@@ -1,7 +1,7 @@
 //! The configuration, and what it leaves of a chip.
 
 use super::cache::MOST_PAGES;
-use super::place::{SeparateGc, StreamPlacement};
+use super::place::{MOST_HOST_STREAMS, SeparateGc, StreamPlacement};
 use super::table::MOST_SLOTS;
 use super::which::CostBenefit;
 use crate::page::ConfigError;
@@ -88,6 +88,7 @@ impl<V, W: StreamPlacement> PagedConfig<V, W> {
     // Such functions, and those that they call, are for firmware that sets its memory aside when it is built: no `?`
     // and no `min` can be in them.
     pub(super) const fn plan(&self, shape: &LogShape) -> Result<Plan, ConfigError> {
+        const { assert!(W::HOST_STREAMS >= 1 && W::HOST_STREAMS <= MOST_HOST_STREAMS, "streams of a placement") };
         let Self { logical_pages, .. } = *self;
         let with_overhead = shape.segments as u64 * (shape.slots + shape.overhead_pages) as u64;
         if with_overhead >= u32::MAX as u64 {

@@ -161,7 +161,7 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> BlockDevice for PagedFtl<N, V,
     fn write(&mut self, at: Sectors, data: &[u8], hint: WriteHint) -> Result<(), FtlError> {
         check(at, self.sectors(), Some(data.len()), true)?;
         self.check_writable().map_err(|halt| self.store.told(halt, NO_PAGE))?;
-        let stream = Stream::HOST[self.place.stream(hint) as usize];
+        let stream = Stream::HOST[..W::HOST_STREAMS as usize][self.place.stream(hint) as usize];
         for (piece, part) in parts(at, self.sectors_per_page(), true, data) {
             self.store.stats.host_pages += 1;
             self.put(piece, part, stream).map_err(|halt| self.store.told(halt, piece.lpn))?;

@@ -20,7 +20,7 @@ pub const MOST_HOST_STREAMS: u32 = 3;
 
 /// A placement of a map on flash.
 pub trait StreamPlacement: Copy + PartialEq + Debug {
-    /// Streams of the host's, 1 to [`MOST_HOST_STREAMS`].
+    /// Streams of the host's, 1 to [`MOST_HOST_STREAMS`]. Another number does not compile.
     const HOST_STREAMS: u32;
 
     /// The stream of a write, below [`HOST_STREAMS`](Self::HOST_STREAMS).
