@@ -49,7 +49,7 @@ pub enum Engine {
         blocks_per_segment: u32,
         /// Entries in the cache of the map.
         cache_entries: u32,
-        /// The victim policy and the placement, one of [`PAGED`](crate::mode::PAGED).
+        /// The victim policy and the placement, one of `mode::PAGED`.
         policies: &'static str,
     },
     /// Page mapping over NOR.
