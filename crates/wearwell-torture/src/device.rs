@@ -201,7 +201,8 @@ fn open(setup: &Setup, chip: &Chip, way: &Way) -> Result<Mounted, MountError> {
                 "cost-benefit,by-handle" => open_paged(log, config.place(ByHandle), way),
                 "lfs,separate-gc" => open_paged(log, config.which(Lfs), way),
                 "cat,by-handle" => open_paged(log, config.which(Cat).place(ByHandle), way),
-                _ => open_paged(log, config, way),
+                "cost-benefit,separate-gc" => open_paged(log, config, way),
+                other => unreachable!("{other}: no policies of the list"),
             }
         }
         (Engine::NorPage { slots, page_bytes, policies }, Chip::Nor(nor)) => {
