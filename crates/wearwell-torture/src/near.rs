@@ -14,7 +14,7 @@ use crate::setup::{Engine, Setup, percent};
 use crate::text::read_history;
 
 /// The sources with the histories. Those that are known to fail are not among them.
-pub const SOURCES: [&str; 16] = [
+pub const SOURCES: [&str; 17] = [
     include_str!("../tests/regressions/main.rs"),
     include_str!("../tests/regressions/allowed.rs"),
     include_str!("../tests/regressions/block.rs"),
@@ -22,6 +22,7 @@ pub const SOURCES: [&str; 16] = [
     include_str!("../tests/regressions/block_decayed_merges.rs"),
     include_str!("../tests/regressions/block_half_erased.rs"),
     include_str!("../tests/regressions/block_media.rs"),
+    include_str!("../tests/regressions/one_rule.rs"),
     include_str!("../tests/regressions/page_decay.rs"),
     include_str!("../tests/regressions/page_faded.rs"),
     include_str!("../tests/regressions/page_mounts.rs"),

@@ -6,6 +6,7 @@ mod block_cut_mounts;
 mod block_decayed_merges;
 mod block_half_erased;
 mod block_media;
+mod one_rule;
 mod open;
 mod page_decay;
 mod page_faded;

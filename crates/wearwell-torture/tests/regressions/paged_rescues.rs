@@ -344,3 +344,43 @@ fn what_the_cleaner_copied_last_is_certain() {
          2:32053 4:53142, mount, cut 3:27477, clean 5, mount",
     );
 }
+
+/// Failures have left 12 good segments of the 20 that are needed, and no segment is empty. The padding behind a rescue
+/// was cut, and faded, so that its copy is doubted. It gave way to what a cut has left of another rescue, which faded.
+/// Now the newer of two such copies counts, unless an erase shows where it lies (SPEC M13).
+#[test]
+fn a_doubted_copy_gives_way_to_another_doubted_one() {
+    assert_holds(
+        "nand page-bytes=1024 spare-bytes=8 pages-per-block=5 blocks=23 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=2 policies=lfs,separate-gc
+         logical-pages=11 endurance=100000 seed=13586860122629282858",
+        "write 0 1 2 3 4 5 6 7 8 9 1 0, mount, cut 4:56984, write 3, mount, write 0, mount, write 6 0, mount, write 0,
+         cut 1:13949, mount, mount, write 5 1, cut 4:31382, mount, mount, write 4 1 2, discard 4+5, fail 2:55810,
+         write 1 1 1 0 1 8 1 3 0 3 0 0 0 2 1, mount, discard 1+4, mount, write 0, cut 0:37282, write 9, mount, write 1
+         0, mount, cut 4:51180, write 5, mount, write 0, cut 2:1242, write 5, cut 6:12002, mount, mount, write 10 1,
+         mount, write 1, cut 3:29938, discard 4+6, mount, write 0, mount, discard 7+4, cut 1:6541, mount, mount, write
+         0 0 0 0 1 7 8 0 0, discard 6+2, fail 1:61315, write 8 6 0 1 0 2 5 0 1 1 1 1 1 10 1, discard 5+2, write 4,
+         discard 1+5, mount, write 3 6, fail 1:58680 3:28447, mount, write 8, mount, cut 4:37221, write 0, mount, cut
+         5:59144, write 0, mount, fail 0:60176, cut 3:1541, write 8, mount, fail 0:4856, cut 6:1769, write 0, cut
+         4:21205, mount, cut 4:63077, mount, cut 2:58993, mount, cut 4:50170, mount, cut 4:62744, mount, cut 4:4562,
+         mount, cut 0:62493, mount, fail 3:34522, cut 5:32504, mount, fail 0:18144, cut 1:4710, mount, fail 0:28226,
+         cut 2:21470, mount, cut 4:19425, mount, mount, cut 1:27301, mount, cut 1:5847, mount, fail 0:44936, cut
+         1:58075, mount, cut 4:5104, mount, mount",
+    );
+}
+
+/// The end of a rescue could not be read, and the copy that the next mount made was being erased. That copy gives way,
+/// though its original lies in a rescue without an end (SPEC M13).
+#[test]
+fn a_half_erased_copy_gives_way_to_a_doubted_one() {
+    assert_holds(
+        "nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=40 dies=1 paired-pages=1 mixed-erases
+         paged blocks-per-segment=1 cache-entries=8 policies=cost-benefit,by-handle
+         logical-pages=29 endurance=100000 seed=10123785777877491991",
+        "write 0 1 2 3 4 5 6 7 8 9 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 10@1 18, mount, write 0,
+         mount, write 4 2, mount, write 26 8, mount, cut 3:15810, write 7+4, cut 4:45025, mount, mount, fail 3:16842,
+         cut 7:8881, write 15+5, mount, write 19, fail 0:24342 2:59121, write 11, mount, mount, fail 1:20024, write
+         23, fail 0:60912, mount, write 4, fail 0:29529, mount, mount, mount, write 12, mount, mount, clean 5, fail
+         2:35843, mount, cut 4:57790, mount, cut 0:3225, mount, mount, mount",
+    );
+}

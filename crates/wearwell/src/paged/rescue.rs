@@ -15,7 +15,7 @@ use wearwell_flash::{ErrorKind, Nand};
 use super::PagedFtl;
 use super::cleaner::{FREE_FOR_HOST, FREE_TO_CLEAN};
 use super::halt::Halt;
-use super::map::{is_place, number_of};
+use super::map::number_of;
 use super::mount::{Latest, Page};
 use super::place::StreamPlacement;
 use super::store::Stream;
@@ -125,11 +125,12 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
     /// There is no room for copies of a doubted segment. Where the same can be read in the place that it was copied
     /// from, that counts.
     fn go_back(&mut self, seg: Seg) -> Result<(), Halt> {
-        // Spec M13.
+        // Spec M13. Of two rescues without an end the newer one counts, if nothing shows that it is being erased.
+        let lasts = !self.store.log.may_fade(seg, false)?;
         for lpn in (0..self.map.logical_pages()).map(Lpn) {
             let Some(at) = self.map.cache.get(lpn).filter(|&at| self.store.is_in(at, seg)) else { continue };
             let original = self.copy_before(lpn, at)?;
-            if self.is_copy(lpn, at, original)? {
+            if self.is_copy(lpn, at, original, lasts)? {
                 self.store.take_back(original);
                 self.map.move_to(lpn, at, original, &mut self.store);
             }
@@ -257,26 +258,26 @@ impl<N: Nand, V: VictimWorth, W: StreamPlacement> PagedFtl<N, V, W> {
         let Page { lpn, at, .. } = *suspect;
         if self.map.part_in(lpn).is_none() {
             let original = self.map.lookup(lpn, &mut self.store)?;
-            if !self.is_copy(lpn, at, original)? {
+            if !self.is_copy(lpn, at, original, false)? {
                 self.map.cache.put(lpn, at, true);
             }
         }
         Ok(())
     }
 
-    /// True if what a page at `at` holds can also be read at `original`, and lasts there.
-    fn is_copy(&mut self, lpn: Lpn, at: Ppn, original: Ppn) -> Result<bool, Halt> {
+    /// True if what a page at `at` holds can also be read at `original`, and lasts there. If the page itself does, a
+    /// rescue without an end is no place for that.
+    fn is_copy(&mut self, lpn: Lpn, at: Ppn, original: Ppn, lasts: bool) -> Result<bool, Halt> {
         let page = self.map.lend();
         if !self.store.log.holds(at, lpn, page)? {
             // It has faded.
             return Err(self.store.begin_again());
         }
-        // What an erase has left fades. It begins only once the copy is complete. A copy in a segment that counts for
-        // nothing is what is left of a rescue.
+        // What an erase has left fades. It begins only once the copy is complete.
         let seg = self.store.segment_of(original);
-        let lasts =
-            is_place(original) && self.store.table.holds_pages(seg) && !self.store.log.may_be_half_erased(seg)?;
-        Ok(lasts && self.store.log.holds_same(original, lpn, page)?)
+        // A place that is none, or that damaged flash names, lies behind the last segment.
+        let is_better = seg.0 < self.store.table.segments() && !self.store.log.may_fade(seg, lasts)?;
+        Ok(is_better && self.store.log.holds_same(original, lpn, page)?)
     }
 
     /// Copies segments without a summary to others that get one, until few are left: sessions that end in a cut would

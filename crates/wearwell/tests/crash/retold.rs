@@ -8,6 +8,7 @@
 mod course;
 mod doubts;
 mod draws;
+mod own;
 mod said;
 mod uneven;
 mod words;
@@ -24,13 +25,14 @@ use draws::Draws;
 use words::{Words, steps};
 
 /// The torture's histories, all of them.
-const SOURCES: [&str; 15] = [
+const SOURCES: [&str; 16] = [
     include_str!("../../../wearwell-torture/tests/regressions/main.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_cut_mounts.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_decayed_merges.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_half_erased.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/block_media.rs"),
+    include_str!("../../../wearwell-torture/tests/regressions/one_rule.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_decay.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_faded.rs"),
     include_str!("../../../wearwell-torture/tests/regressions/page_mounts.rs"),

@@ -161,7 +161,7 @@ pub(super) const BLOCK: &[Canary] = &[
         file: "crates/wearwell/src/logblock/mount/choose.rs",
         from: "Block::Holes => is_merged || read",
         to: "Block::Holes => is_merged || (!BROKEN || self.has_lost(data)) && read",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::own")),
         torture: missed(Run::Kept("a_page_that_is_gone_beside_a_merge")),
     },
     Canary {

@@ -182,7 +182,7 @@ pub(super) const PAGE: &[Canary] = &[
         from: "(!is_doomed(tie.at) || is_doomed",
         to: "(BROKEN || !is_doomed(tie.at) || is_doomed",
         crash: missed(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("an_open_segment_has_the_copy_that_lasts")),
+        torture: caught(Run::Kept("a_copy_in_erasure_vacates")),
     },
     Canary {
         name: "erase-count",
@@ -211,7 +211,7 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/cleaner/keeping.rs",
         from: "self.kept.iter().position(|kept| kept.lpn == lpn)",
         to: "self.kept.iter().position(|kept| !BROKEN && kept.lpn == lpn)",
-        crash: missed(Run::Crash("retold::said")),
+        crash: caught(Run::Crash("retold::own")),
         torture: missed(Run::Kept("a_page_that_a_mount_has_read")),
     },
     Canary {
@@ -452,8 +452,8 @@ pub(super) const PAGE: &[Canary] = &[
         file: "crates/wearwell/src/page/mount/ties.rs",
         from: "matches!(table.state(seg), SegState::Free",
         to: "BROKEN || matches!(table.state(seg), SegState::Free",
-        crash: missed(Run::Crash("retold::said")),
-        torture: missed(Run::Kept("an_erase_fails_where_no_segment")),
+        crash: caught(Run::Crash("retold::own")),
+        torture: caught(Run::Kept("no_segment_is_empty_beside")),
     },
     Canary {
         name: "gone-evidence",

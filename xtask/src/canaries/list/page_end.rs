@@ -5,6 +5,16 @@ use super::{Canary, Run, caught, missed};
 /// In the order of the rules.
 pub(super) const PAGE_END: &[Canary] = &[
     Canary {
+        name: "loss-first",
+        rule: "P13",
+        broken: "a mount erases all that is empty before a loss is on record",
+        file: "crates/wearwell/src/page/mount/reclaiming.rs",
+        from: "is_settled || !unrecorded",
+        to: "is_settled || !BROKEN && !unrecorded",
+        crash: missed(Run::Crash("retold::said")),
+        torture: caught(Run::Kept("a_loss_is_on_record_before_any")),
+    },
+    Canary {
         name: "any-kind",
         rule: "P14",
         broken: "any tag with the number of a logical page makes a slot hold it",

@@ -85,22 +85,21 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
     }
 
     /// True if a page reads as erased in front of a programmed one, so that the erase of the segment has begun: no page
-    /// that decays reads so. Or if the header is gone, of which an erase is the likelier cause.
+    /// that decays reads so. Or if the header is gone, of which an erase is the likelier cause. Or, where that is asked,
+    /// if the end of a rescue cannot be read there.
     /// [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the smallest library has
     /// no room for.
-    pub(crate) fn may_be_half_erased(&mut self, seg: Seg) -> Result<bool, ErrorKind> {
+    pub(crate) fn may_fade(&mut self, seg: Seg, without_end: bool) -> Result<bool, ErrorKind> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
         let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };
-        let mut is_behind = scan.sealed;
+        let (mut is_behind, mut is_erased) = (scan.sealed, without_end && scan.doubts_end);
         for page in (1..=slots).rev() {
             let is_touched = self.is_touched(self.address(seg, page))?;
-            if is_behind && !is_touched {
-                return Ok(true);
-            }
+            is_erased |= is_behind && !is_touched;
             is_behind |= is_touched;
         }
-        Ok(self.record_at(self.address(seg, 0), false)?.is_none())
+        Ok(is_erased || self.read_header(seg)?.is_none())
     }
 
     /// True if the page at `at` is one of `lpn` and holds `data`.

@@ -110,8 +110,9 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         evidence: &[Seg],
         unrecorded: &[u32],
     ) -> Result<(), MountError> {
-        self.reclaim_but(evidence, is_settled)?;
-        // Spec P13. The rescue may have copied what the evidence was.
+        // Spec P13. What is erased for no record may show the loss as well.
+        self.reclaim_but(evidence, is_settled || !unrecorded.is_empty())?;
+        // The rescue may have copied what the evidence was.
         self.write_parts(unrecorded)?;
         self.reclaim_but(&[], is_settled)?;
         unless_worn_out(self.cleaner.gain_segment())

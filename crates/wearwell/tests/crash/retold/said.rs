@@ -26,7 +26,7 @@ use super::{History, SOURCES};
 /// `map-later-copy`, `map-comes-back`, `map-emptied` and `map-unfound`. Those of `half-erased`, `vacated` and
 /// `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need more
 /// than these words say.
-const SAID: [(&str, &str); 98] = [
+const SAID: [(&str, &str); 99] = [
     ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
     ("what_shows_a_loss_is_no_free_segment", "16 12 0xe"),
     ("a_full_rescue_leaves_one_segment_for_a_record", "53 49 0x0"),
@@ -34,6 +34,7 @@ const SAID: [(&str, &str); 98] = [
     ("the_record_of_a_loss_needs_room", "9 6 0x4"),
     ("as_many_uncertain_pages_are_copied_as_fit", "9 14 kept kept"),
     ("a_read_only_device_looks_for_the_header_of_the_original", "0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x1 0x61411"),
+    ("a_read_only_device_leaves_what_is_being_erased", "0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x61411"),
     ("a_page_that_no_scan_finds_is_copied", "1 0x21242010"),
     ("half_erased_blocks_give_way_to_the_rescue", "0x0a 0x110 0x20221c3 0x20f2a2 0x7f81620ff110001"),
     ("half_erased_blocks_give_way_to_the_rescue", "0xc1100b010d 0x177912f0d12100f 0x0f 0x16090225017f02 0x1"),
@@ -154,7 +155,7 @@ const SAID: [(&str, &str); 98] = [
     ("pages_that_came_back_lie_behind_erased_slots", "0x0000 2 11"),
 ];
 
-fn say(history: &History, words: &str) {
+pub(super) fn say(history: &History, words: &str) {
     history.tell_with(iter::once((Draws::said(words), format!("with {words}"))));
 }
 
