@@ -23,9 +23,8 @@ use super::{History, SOURCES};
 /// behind-gaps map-faded-copy`). Those of `shown-copy`, of `few-blocks` and of an undone merge that cannot be erased
 /// failed on earlier engines, as did the first ones of `faded-older`, `expendable`, `passed-over`, `both-in-erasure`
 /// and `block-between`; newer rules cover these now. So do those of `no-free-segment`, `primary-gaps`, `read-first`,
-/// `map-later-copy`, `map-comes-back`, `map-emptied` and `map-unfound`. Those of `half-erased`, `vacated` and
-/// `rescue-marks`, and the first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need more
-/// than these words say.
+/// `map-comes-back`, `map-emptied` and `map-unfound`. Those of `half-erased`, `vacated` and `rescue-marks`, and the
+/// first ones of `both-in-erasure` and `worn-copies`, take another course by now, or need more than these words say.
 const SAID: [(&str, &str); 99] = [
     ("the_record_of_a_loss_takes_the_last_segment", "16 12 0x0 0xd"),
     ("what_shows_a_loss_is_no_free_segment", "16 12 0xe"),
