@@ -3,8 +3,8 @@
 
 use super::assert_holds;
 
-/// Failures have left a device read-only, and its newest page is one that a cut has hit. The original that it was copied
-/// from holds the same, but its erase had begun, which erased pages and the missing header show (SPEC M5).
+/// Failures have left a device read-only, and its newest page is one that a cut has hit. The original that it was
+/// copied from holds the same, but its erase had begun, which erased pages and the missing header show (SPEC M5).
 #[test]
 fn a_read_only_device_leaves_what_is_being_erased() {
     assert_holds(

@@ -125,9 +125,9 @@ fn pages_that_came_back_lie_behind_erased_slots() {
     );
 }
 
-/// A page decayed where it had been copied to, and faded where its erase was cut. The mount that noticed erased an empty
-/// segment first, which had held the decayed copy, and was cut before the loss was on record (SPEC P13). So the next one
-/// read zeros.
+/// A page decayed where it had been copied to, and faded where its erase was cut. The mount that noticed erased an
+/// empty segment first, which had held the decayed copy, and was cut before the loss was on record (SPEC P13). So the
+/// next one read zeros.
 #[test]
 fn a_loss_is_on_record_before_any_erase() {
     assert_holds(

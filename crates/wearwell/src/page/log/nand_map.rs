@@ -84,11 +84,10 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         Ok(has_gaps || is_gone && self.has_begun_summary(seg)?)
     }
 
-    /// True if a page reads as erased in front of a programmed one, so that the erase of the segment has begun: no page
-    /// that decays reads so. Or if the header is gone, of which an erase is the likelier cause. Or, where that is asked,
-    /// if the end of a rescue cannot be read there.
-    /// [`shows_erase`](super::Log::shows_erase) looks for more, in five times the code, which the smallest library has
-    /// no room for.
+    /// True if a page reads as erased in front of a programmed one, so that the erase of the segment has begun: no
+    /// page that decays reads so. Or if the header is gone, of which an erase is the likelier cause. Or, where that is
+    /// asked, if the end of a rescue cannot be read there. [`shows_erase`](super::Log::shows_erase) looks for more, in
+    /// five times the code, which the smallest library has no room for.
     pub(crate) fn may_fade(&mut self, seg: Seg, without_end: bool) -> Result<bool, ErrorKind> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
