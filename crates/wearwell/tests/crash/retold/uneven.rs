@@ -20,7 +20,7 @@ const LOST: [(&str, u64); 5] = [
 ];
 
 /// Histories of which a few draws fail, and one such draw. The book says what is known of them.
-const OPEN: [(&str, u64); 8] = [
+const OPEN: [(&str, u64); 9] = [
     ("a_rescue_fails_and_the_other_copy_is_erased", 75),
     ("zeros_behind_four_failures", 77),
     ("room_for_a_trusted_page_takes_its_other_copy", 430),
@@ -28,6 +28,7 @@ const OPEN: [(&str, u64); 8] = [
     ("copies_of_a_rescue_that_was_given_up", 712),
     ("one_of_two_copies_is_in_a_segment_in_erasure", 712),
     ("a_read_only_device_looks_for_the_header_of_the_original", 23),
+    ("a_read_only_device_leaves_what_is_being_erased", 23),
     ("a_copy_whose_mark_an_erase_has_taken", 538),
 ];
 
