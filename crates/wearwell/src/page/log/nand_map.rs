@@ -92,13 +92,13 @@ impl<N: Nand, B: Payload> MapLog<N, B> {
         let scan = self.scan_segment(seg)?;
         // A segment may be sealed early.
         let slots = if scan.sealed { scan.tags.len() as u32 } else { self.layout.slots };
-        let (mut is_behind, mut is_erased) = (scan.sealed, without_end && scan.doubts_end);
+        let (mut is_behind, mut fades) = (scan.sealed, without_end && scan.doubts_end);
         for page in (1..=slots).rev() {
             let is_touched = self.is_touched(self.address(seg, page))?;
-            is_erased |= is_behind && !is_touched;
+            fades |= is_behind && !is_touched;
             is_behind |= is_touched;
         }
-        Ok(is_erased || self.read_header(seg)?.is_none())
+        Ok(fades || self.read_header(seg)?.is_none())
     }
 
     /// True if the page at `at` is one of `lpn` and holds `data`.

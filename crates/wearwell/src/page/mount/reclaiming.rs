@@ -110,7 +110,7 @@ impl<L: Log, P: Probe, V: VictimChoice, W: PlaceChoice> PageFtl<L, P, V, W> {
         evidence: &[Seg],
         unrecorded: &[u32],
     ) -> Result<(), MountError> {
-        // Spec P13. What is erased for no record may show the loss as well.
+        // Spec P13. Beyond the room for the record nothing is erased yet: it may show the loss as well.
         self.reclaim_but(evidence, is_settled || !unrecorded.is_empty())?;
         // The rescue may have copied what the evidence was.
         self.write_parts(unrecorded)?;

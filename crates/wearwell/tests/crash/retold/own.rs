@@ -8,31 +8,32 @@ use super::History;
 use super::said::say;
 use super::words::Words;
 
-/// A history, and what its faults leave.
-struct Own {
-    name: &'static str,
-    setup: &'static str,
-    steps: &'static str,
-    words: &'static str,
-}
-
-const OWN: [Own; 6] = [
-    Own {
-        name: "what_an_earlier_cut_has_left_fades",
-        setup: "exact nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=27 dies=1 paired-pages=1
+/// Each with the words of its faults.
+const OWN: [(History, &str); 6] = [
+    (
+        History {
+            name: "what_an_earlier_cut_has_left_fades",
+            setup: Words(
+                "exact nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=27 dies=1 paired-pages=1
                  mixed-erases fading-pairs paged blocks-per-segment=1 cache-entries=40 logical-pages=16 endurance=100
                  seed=10525485012325229193",
-        steps: "write 7 12, discard 10+5, write 11 6 5 13 6, flush, write 12 1 8 5 6 8+3 0 14 1 11, fail 0, write 0,
+            ),
+            steps:
+                "write 7 12, discard 10+5, write 11 6 5 13 6, flush, write 12 1 8 5 6 8+3 0 14 1 11, fail 0, write 0,
                  fail 0, write 1 1+3, mount, fail 0, write 1 8, mount, write 15, fail 0 5, write 1, mount, fail 0 8,
                  mount, write 9, decay 0 0, mount, mount",
-        words: "0x0 0x0 0x0 0x0 0x1 0x0 0x6 17 16",
-    },
-    Own {
-        name: "a_doubted_copy_is_believed",
-        setup: "exact nand page-bytes=1024 spare-bytes=16 pages-per-block=16 blocks=42 dies=1 paired-pages=1
+        },
+        "0x0 0x0 0x0 0x0 0x1 0x0 0x6 17 16",
+    ),
+    (
+        History {
+            name: "a_doubted_copy_is_believed",
+            setup: Words(
+                "exact nand page-bytes=1024 spare-bytes=16 pages-per-block=16 blocks=42 dies=1 paired-pages=1
                  mixed-erases paged blocks-per-segment=1 cache-entries=3 logical-pages=378 endurance=100000
                  seed=6281186626596238891",
-        steps: "write 112+8, mount, write 162+5, cut 2, mount, mount, write 287, part 200, write 256, part 454 382
+            ),
+            steps: "write 112+8, mount, write 162+5, cut 2, mount, mount, write 287, part 200, write 256, part 454 382
                  416, write 315 278, part 557 53, write 341, part 47, mount, write 275 335 67 305, decay 6, mount,
                  mount, write 121 50 48 146, part 734, write 21 107 254 270 319 54, part 717 113+2@1, write 182 6 239
                  373 23 306 7, part 229, write 124 191 250 284 59 270 326 312 318 75 330, fail 1, write 178, fail 0,
@@ -44,25 +45,35 @@ const OWN: [Own; 6] = [
                  part 624, write 222 255 127 193+8, mount, write 346 330, part 554, write 38 317 228, mount, write
                  352+8, fail 0 2 4 6 8 10 12 14 16, mount, fail 0 2 4, mount, cut 9, mount, fail 0, cut 2, mount,
                  mount, mount",
-        words: "0x0 6 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x9d16",
-    },
-    Own {
-        name: "what_was_copied_last_is_suspect",
-        setup: "exact nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=27 dies=1 paired-pages=1
+        },
+        "0x0 6 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x9d16",
+    ),
+    (
+        History {
+            name: "what_was_copied_last_is_suspect",
+            setup: Words(
+                "exact nand page-bytes=512 spare-bytes=32 pages-per-block=5 blocks=27 dies=1 paired-pages=1
                  mixed-erases fading-pairs paged blocks-per-segment=1 cache-entries=40 logical-pages=16 endurance=100
                  seed=10525485012325229193",
-        steps: "write 7 12, discard 10+5, write 11 6 5 13 6, flush, write 12 1 8 5 6 8+3 0 14 1 11, fail 0, write 0,
+            ),
+            steps:
+                "write 7 12, discard 10+5, write 11 6 5 13 6, flush, write 12 1 8 5 6 8+3 0 14 1 11, fail 0, write 0,
                  fail 0, write 1 1+3, mount, fail 0, write 1 8, mount, write 15, fail 0 2 10 4 6 8 12, mount, cut 3,
                  write 3",
-        words: "0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x26141d",
-    },
-    Own {
-        name: "no_segment_is_empty",
-        setup: "exact nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=58 dies=2 paired-pages=1
+        },
+        "0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x26141d",
+    ),
+    (
+        History {
+            name: "no_segment_is_empty",
+            setup: Words(
+                "exact nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=58 dies=2 paired-pages=1
                  mixed-erases page blocks-per-segment=1
                  policies=idle:3:4:5/d-choices:3/separate-cleaning/static-threshold:1/at-once logical-pages=209
                  endurance=100000 seed=10005250841478389631",
-        steps: "write 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
+            ),
+            steps:
+                "write 0 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35
                  36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69
                  70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102
                  103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 124 125 126 127 128 129
@@ -87,37 +98,46 @@ const OWN: [Own; 6] = [
                  162 20 121 113 119 135 189 28 65 182 41 112 190 180 108 169 188 61 131 185 208 137 185 79 21 163 133
                  76 76 13 110 103 39 10 153 39 89 128 37 186 15 124 174 67 135 183 114 184 43 51 201 204 29, mount,
                  fail 0, discard 126, cut 5, write 68, cut 7, mount, decay 12, fail 0 5, mount",
-        words: "0x0 0x60f021 0x010 12 0x0 0x8",
-    },
-    Own {
-        name: "a_page_that_was_read_fades",
-        setup: "exact nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1
+        },
+        "0x0 0x60f021 0x010 12 0x0 0x8",
+    ),
+    (
+        History {
+            name: "a_page_that_was_read_fades",
+            setup: Words(
+                "exact nand page-bytes=512 spare-bytes=16 pages-per-block=6 blocks=25 dies=1 paired-pages=1
                  mixed-erases page blocks-per-segment=1
                  policies=falling:4:2:3/d-choices:3/separate-gc/static-threshold:5/at-once logical-pages=63
                  endurance=100000 seed=14039662212041432986",
-        steps: "write 8 57 54 38 24 55 45 53 37 45 11 24 46 10 0 6 1 15 32 34 31 37 47 32 57 45 17 39 47 47 4 45 35 48
+            ),
+            steps:
+                "write 8 57 54 38 24 55 45 53 37 45 11 24 46 10 0 6 1 15 32 34 31 37 47 32 57 45 17 39 47 47 4 45 35 48
                  59 21 48 48 36 15 0 31 26 30 27 12 5 61 31 14 62 58 19 61 22 28 44 43 23 3 40 23 2 42 9 16 29 31 23 51
                  13 31 50 18, fail 0 2, mount, fail 3, cut 7, write 22, fail 0 5",
-        words: "0x0 0x0 0xb 0x0ce80660 0x0 0x0",
-    },
-    Own {
-        name: "a_gap_in_a_primary_block_lies_in_a_merge",
-        setup: "exact nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=9 dies=1 paired-pages=1 block
+        },
+        "0x0 0x0 0xb 0x0ce80660 0x0 0x0",
+    ),
+    (
+        History {
+            name: "a_gap_in_a_primary_block_lies_in_a_merge",
+            setup: Words(
+                "exact nand page-bytes=512 spare-bytes=16 pages-per-block=8 blocks=9 dies=1 paired-pages=1 block
                  blocks-per-segment=1 scheme=primary-replacement recycle=optimal log-blocks=3 wear=swap:1
                  reclaim=at-once logical-pages=23 endurance=100 seed=7733247324407812220",
-        steps: "write 0 13 2 1 18 15+5 9 5 4 21, mount, cut 16, write 6+6, mount, write 3 14, discard 18+4, write 13,
+            ),
+            steps:
+                "write 0 13 2 1 18 15+5 9 5 4 21, mount, cut 16, write 6+6, mount, write 3 14, discard 18+4, write 13,
                  mount, write 22 10 0, cut 3, mount, decay 0, fail 0, cut 1, mount, decay 0 0, cut 1, mount, decay
                  32094 0, cut 0, mount, decay 19917 58082, mount, write 3, cut 23, write 14+7, mount, decay 38970,
                  mount, decay 49703, cut 3, mount, cut 7, mount, cut 6, mount, mount, cut 3, mount, mount, decay 28081,
                  cut 2, mount, decay 31365 0, mount, cut 4, mount, decay 26840 0",
-        words: "0x0 unwritten 34 0x0 0x0 361 0 seed:628 27 10 0x0 7 28 0x0 10 395 unwritten 0x0 0x0 0x0 28081 0x0
+        },
+        "0x0 unwritten 34 0x0 0x0 361 0 seed:628 27 10 0x0 7 28 0x0 10 395 unwritten 0x0 0x0 0x0 28081 0x0
                  31363 49 unwritten 26840 339",
-    },
+    ),
 ];
 
 #[test]
 fn histories_of_one_rule() {
-    for Own { name, setup, steps, words } in OWN {
-        say(&History { name, setup: Words(setup), steps }, words);
-    }
+    OWN.iter().for_each(|(history, words)| say(history, words));
 }
